@@ -1,0 +1,144 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The functions here judge single texts. They look at the text only: whether a
+// file is there or a port is free is for "toolplane doctor" to find out.
+
+var (
+	pluginName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	hostName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*\.?$`)
+	envName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	scheme     = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
+)
+
+func checkNotEmpty(s string) error {
+	if s == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+func checkListen(s string) error {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return fmt.Errorf(`%q isn't an address and port: write it as "127.0.0.1:7350" or "[::1]:7350"`, s)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return fmt.Errorf("%q has port %q: it must be a number from 0 to 65535 (0 takes any free port)", s, port)
+	}
+	if host == "" {
+		return fmt.Errorf(`%q names no address: write "127.0.0.1:%s" for this machine only, or "0.0.0.0:%s" with allow_remote = true`, s, port, port)
+	}
+	if strings.EqualFold(host, "localhost") {
+		return nil
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		return fmt.Errorf("%q must name an IP address or localhost, not %q", s, host)
+	}
+	return nil
+}
+
+// IsLoopback reports whether a listen address ("host:port" or a host alone) is
+// reachable from this machine only.
+func IsLoopback(listen string) bool {
+	host := listen
+	if h, _, err := net.SplitHostPort(listen); err == nil {
+		host = h
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+func checkHostName(s string) error {
+	if strings.Contains(s, "*") {
+		return fmt.Errorf("%q: a pattern isn't possible here, since it would undo the protection; write each name in full", s)
+	}
+	if _, err := netip.ParseAddr(s); err == nil {
+		return nil
+	}
+	if len(s) > 253 || !hostName.MatchString(s) {
+		return fmt.Errorf("%q isn't a host name: write the name alone, without scheme, port or path", s)
+	}
+	return nil
+}
+
+// checkOrigin accepts what a browser sends as Origin: scheme, host, port where
+// it isn't the scheme's own, and nothing else.
+func checkOrigin(s string) error {
+	if s == "*" || strings.EqualFold(s, "null") {
+		return fmt.Errorf("%q would let any web page connect; name each origin", s)
+	}
+	u, err := url.Parse(s)
+	if err != nil || !scheme.MatchString(u.Scheme) || u.Host == "" || u.User != nil || u.Scheme+"://"+u.Host != s ||
+		s != strings.ToLower(s) || strings.Contains(s, "*") {
+		return fmt.Errorf(`%q isn't an origin: write it as the browser sends it, such as "https://console.example.org" (lower case, no path, no "/" at the end)`, s)
+	}
+	return nil
+}
+
+func checkSource(s string) error {
+	if name, ok := strings.CutPrefix(s, BuiltinPrefix); ok {
+		if !pluginName.MatchString(name) {
+			return fmt.Errorf(`%q names no builtin plugin: write "builtin:issues"`, s)
+		}
+		return nil
+	}
+	if s == "" {
+		return errors.New(`must name a .wasm file or a builtin plugin, such as "./plugin.wasm" or "builtin:issues"`)
+	}
+	if i := strings.Index(s, "://"); i > 0 && scheme.MatchString(s[:i]) {
+		return fmt.Errorf(`%q: this version loads plugins from files only; download it and name the file`, s)
+	}
+	return nil
+}
+
+// checkHostGlob judges a pattern against which a plugin's HTTP hosts are
+// matched. Ports aren't part of the match, so that one written here would never
+// fit.
+func checkHostGlob(s string) error {
+	if s == "*" {
+		return nil
+	}
+	if _, err := netip.ParseAddr(s); err == nil {
+		return nil
+	}
+	if len(s) > 253 || !hostName.MatchString(strings.ReplaceAll(s, "*", "x")) {
+		return fmt.Errorf(`%q isn't a host: write the name alone, such as "api.example.org" or "*.example.org", without scheme, port or path`, s)
+	}
+	return nil
+}
+
+func checkHostPath(s string) error {
+	if strings.TrimPrefix(s, "ro:") == "" {
+		return errors.New(`must name a folder, such as "./data" or "ro:./data"`)
+	}
+	return nil
+}
+
+func checkGuestPath(s string) error {
+	if !path.IsAbs(s) || path.Clean(s) != s {
+		return fmt.Errorf(`%q must be where the plugin sees the folder: an absolute path without "..", such as "/data"`, s)
+	}
+	return nil
+}
+
+func checkEnvName(s string) error {
+	if !envName.MatchString(s) {
+		return fmt.Errorf("%q isn't the name of an environment variable: letters, digits and _, not starting with a digit", s)
+	}
+	return nil
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolplane/toolplane/host/capability"
+	"github.com/toolplane/toolplane/wsbridge/protocol"
 )
 
 // Request is one snippet to run.
@@ -40,9 +41,9 @@ type Request struct {
 
 	// OnOutput, if set, receives what the run prints, as it prints it. Stream
 	// is "stdout" or "stderr". The calls of one run come one at a time, in
-	// order, from a goroutine of their own; altogether they carry at most
-	// [Options.MaxOutputBytes], and the last call is over before Run answers,
-	// unless OnOutput itself doesn't return within a second.
+	// order, from a goroutine of their own; they carry at most
+	// [Options.MaxOutputBytes] of each stream, and the last call is over before
+	// Run answers, unless OnOutput itself doesn't return within a second.
 	OnOutput func(stream, text string)
 }
 
@@ -95,6 +96,10 @@ type Result struct {
 	// attacks its sandbox would send.
 	Tampered bool `json:"tampered,omitempty"`
 }
+
+// JSON returns the result as one JSON object, with the text of Value exactly as
+// the snippet's encoder wrote it. (encoding/json would rewrite some of it.)
+func (r *Result) JSON() (json.RawMessage, error) { return protocol.EncodePayload(r) }
 
 // Origin says on whose behalf a capability is called. It comes from the run
 // that the host started, never from the page.

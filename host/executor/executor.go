@@ -1,0 +1,263 @@
+package executor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/toolplane/toolplane/host/capability"
+)
+
+// Executor runs snippets. All methods are safe for concurrent use.
+//
+// Serve [Executor.Hub] at /ws of the address in HeadlessOptions.BaseURL, and the
+// executor page at /executor/, before the first run. To end it, call
+// [Executor.Close] while the HTTP server still runs, and then stop the server.
+type Executor struct {
+	o        Options
+	hub      *Hub
+	headless *Headless // nil if there is none
+	slots    *slots
+
+	life    context.Context
+	endLife context.CancelCauseFunc
+	runs    sync.WaitGroup // runs that the page has not answered yet, abandoned ones included
+
+	mu     sync.Mutex
+	closed bool
+	ids    map[string]struct{} // runs under way
+}
+
+// New returns an executor. It starts nothing; the first run does.
+func New(o Options) *Executor {
+	o = o.withDefaults()
+	e := &Executor{
+		o:     o,
+		hub:   NewHub(o.Hub),
+		slots: newSlots(o.MaxConcurrentRuns, o.MaxQueuedRuns, o.QueueTimeout),
+		ids:   make(map[string]struct{}),
+	}
+	if !o.NoHeadless {
+		e.headless = NewHeadless(e.hub, o.Headless)
+	}
+	e.life, e.endLife = context.WithCancelCause(context.Background())
+	return e
+}
+
+// Hub returns the handler for /ws.
+func (e *Executor) Hub() *Hub { return e.hub }
+
+// Start starts the browser and returns when a run would find a page ready. It
+// is never needed, and it makes the first run a fast one.
+func (e *Executor) Start(ctx context.Context) error {
+	_, err := e.choose(ctx)
+	return err
+}
+
+// Stats is the state of an executor at one moment.
+type Stats struct {
+	Pages      int  `json:"pages"`       // connected
+	Running    int  `json:"running"`     // runs under way
+	Queued     int  `json:"queued"`      // runs that wait
+	BrowserPID int  `json:"browser_pid"` // 0 while no browser is ready
+	Closed     bool `json:"closed"`
+}
+
+// Stats returns the state now.
+func (e *Executor) Stats() Stats {
+	s := Stats{Pages: e.hub.Pages(), Running: e.slots.running(), Queued: int(e.slots.waiting.Load())}
+	if e.headless != nil {
+		s.BrowserPID = e.headless.processID()
+	}
+	e.mu.Lock()
+	s.Closed = e.closed
+	e.mu.Unlock()
+	return s
+}
+
+// Run runs one snippet and answers when it has ended, was cancelled, or can't be
+// run. It never returns nil: what goes wrong is in the result, as an error that
+// says what to do about it. When ctx ends the answer comes at once, and the page
+// is told to stop the run.
+func (e *Executor) Run(ctx context.Context, req Request) *Result {
+	begin := time.Now()
+	if req.RunID == "" {
+		req.RunID = newRunID()
+	}
+	res := e.run(ctx, req)
+	res.RunID = req.RunID
+	res.DurationMS = float64(time.Since(begin).Microseconds()) / 1000
+	if res.Value == nil {
+		res.Value = []byte("null")
+	}
+	if res.Artifacts == nil {
+		res.Artifacts = []Artifact{}
+	}
+	attrs := []any{"run", res.RunID, "ok", res.OK, "ms", res.DurationMS, "executor", res.Executor}
+	if res.Error != nil {
+		attrs = append(attrs, "error", res.Error.Type)
+	}
+	e.o.Logger.Info("run ended", attrs...)
+	return res
+}
+
+func (e *Executor) run(ctx context.Context, req Request) *Result {
+	if err := e.check(&req); err != nil {
+		return failed(err)
+	}
+	if err := e.enter(req.RunID); err != nil {
+		return failed(err)
+	}
+	defer e.leave(req.RunID)
+
+	// The run ends with the caller's patience or with the executor.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(e.life, func() { cancel(errClosing) })()
+
+	if err := e.slots.acquire(ctx); err != nil {
+		if ctx.Err() != nil {
+			return failed(interrupted(ctx))
+		}
+		return failed(hostError(TypeBusy, "%v", err))
+	}
+	p, err := e.choose(ctx)
+	if err != nil {
+		e.slots.release()
+		if ctx.Err() != nil {
+			return failed(interrupted(ctx))
+		}
+		return failed(hostError(TypeBrowser, "%v", err))
+	}
+	return e.runOn(ctx, p, req) // releases the slot
+}
+
+// choose picks the page for a run. Only the headless one exists so far; pages
+// that people open will be asked first.
+func (e *Executor) choose(ctx context.Context) (*page, error) {
+	if e.headless == nil {
+		return nil, errors.New("no executor page is connected, and [executor] headless = false: open one, or allow the headless browser")
+	}
+	p, err := e.headless.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !p.canExecute() {
+		return nil, errors.New("the executor page says that it can't run Python")
+	}
+	return p, nil
+}
+
+// check completes the request and refuses what can't be run.
+func (e *Executor) check(req *Request) *RunError {
+	switch {
+	case req.Timeout < 0:
+		return invalid("timeout: %v is negative", req.Timeout)
+	case req.Timeout > e.o.MaxRunTimeout:
+		return invalid("timeout: %v is more than a run may have, %v ([executor] max_run_timeout): ask for less, or split the work", req.Timeout, e.o.MaxRunTimeout)
+	case len(req.RunID) > 128:
+		return invalid("run_id: %d bytes are more than 128", len(req.RunID))
+	}
+	if req.Timeout == 0 {
+		req.Timeout = min(e.o.RunTimeout, e.o.MaxRunTimeout)
+	}
+	if req.Filename == "" {
+		req.Filename = "snippet.py"
+	}
+	return nil
+}
+
+func (e *Executor) enter(id string) *RunError {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return hostError(TypeExecutor, "the host is closing and runs nothing more")
+	}
+	if _, ok := e.ids[id]; ok {
+		return invalid("run_id: a run with the id %q is under way already", id)
+	}
+	e.ids[id] = struct{}{}
+	e.runs.Add(1)
+	return nil
+}
+
+func (e *Executor) leave(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.ids, id)
+	e.runs.Done()
+}
+
+// Close ends the runs under way with an error, then the browser with every
+// process that belongs to it, and then the connections. It waits as long as ctx
+// allows and says what was not over by then. Close can be called more than once.
+func (e *Executor) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.endLife(errClosing)
+	var errs []error
+	if e.headless != nil {
+		if err := e.headless.Close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close the headless browser: %w", err))
+		}
+	}
+	if err := e.hub.Close(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("close the pages' connections: %w", err))
+	}
+	if err := waitFor(ctx, &e.runs); err != nil {
+		errs = append(errs, fmt.Errorf("end the runs: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// newRunID returns an id that nobody can guess.
+func newRunID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return "run_" + hex.EncodeToString(b[:])
+}
+
+func failed(err *RunError) *Result { return &Result{Error: err} }
+
+func hostError(typ, format string, args ...any) *RunError {
+	return &RunError{Type: typ, Builtin: string(capability.RuntimeError), Message: fmt.Sprintf(format, args...)}
+}
+
+func invalid(format string, args ...any) *RunError {
+	return &RunError{Type: TypeInvalidRequest, Builtin: string(capability.ValueError), Message: fmt.Sprintf(format, args...)}
+}
+
+// interrupted is the error of a run whose context ended before the run did.
+func interrupted(ctx context.Context) *RunError {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errClosing):
+		return hostError(TypeExecutor, "the host closed while the run was under way")
+	case errors.Is(cause, context.DeadlineExceeded):
+		return hostError(TypeCancelled, "the caller's own deadline passed before the run ended")
+	default:
+		return hostError(TypeCancelled, "the run was cancelled; what it had done by then (calls, saved results) stands")
+	}
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.RunTimeout, 30*time.Second)
+	setDefault(&o.MaxRunTimeout, 10*time.Minute)
+	setDefault(&o.Grace, 10*time.Second)
+	setDefault(&o.MaxOutputBytes, 1<<20)
+	setDefault(&o.MaxConcurrentRuns, 4)
+	setDefault(&o.MaxQueuedRuns, 64)
+	setDefault(&o.QueueTimeout, time.Minute)
+	setDefault(&o.MaxCalls, 10_000)
+	setDefault(&o.MaxCallsInFlight, 32)
+	setDefault(&o.Logger, slog.New(slog.DiscardHandler))
+	setDefault(&o.Hub.Logger, o.Logger)
+	setDefault(&o.Headless.Logger, o.Logger)
+	setDefault(&o.Headless.Version, o.Hub.Version)
+	return o
+}

@@ -1,0 +1,112 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	profilePrefix = "toolplane-browser-"
+	// profileLock is held by the process that owns the profile, as long as it
+	// lives. The operating system lets go of it however the process ends.
+	profileLock = "toolplane.lock"
+	// unlockedAge is how old a profile without a lock file must be to count as
+	// abandoned: younger ones may be between their creation and their lock.
+	unlockedAge = time.Hour
+	// removeFor bounds the attempts to remove a profile: a process of the
+	// browser that is just ending may still write to it.
+	removeFor = 3 * time.Second
+)
+
+// profile is the throw-away user data directory of one browser.
+type profile struct {
+	dir  string
+	lock *os.File
+}
+
+// newProfile makes a profile in parent, the directory for temporary files if
+// empty. Only this user can read it.
+func newProfile(parent string) (*profile, error) {
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	dir, err := os.MkdirTemp(parent, profilePrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a browser profile: %w", err)
+	}
+	lock, err := lockFile(filepath.Join(dir, profileLock), true)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the browser profile: %w", err), os.RemoveAll(dir))
+	}
+	return &profile{dir: dir, lock: lock}, nil
+}
+
+// remove deletes the profile. The browser that used it must be gone.
+func (p *profile) remove() error {
+	// Windows can't delete an open file. Elsewhere the lock goes first as well;
+	// a host that sweeps at this very moment does no more than help.
+	err := p.lock.Close()
+	return errors.Join(err, removeDir(p.dir))
+}
+
+func removeDir(dir string) error {
+	deadline := time.Now().Add(removeFor)
+	for {
+		err := os.RemoveAll(dir)
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("remove the browser profile: %w", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// sweepProfiles removes the profiles that hosts which crashed left in parent,
+// ends processes that still use them, and returns how many it removed. It
+// touches only directories of this user whose lock no living process holds.
+func sweepProfiles(parent string, now time.Time) (removed int) {
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return 0
+	}
+	for _, entry := range entries {
+		// The type comes from lstat: a symbolic link is not a directory here.
+		if strings.HasPrefix(entry.Name(), profilePrefix) && entry.IsDir() && sweepProfile(parent, entry, now) {
+			removed++
+		}
+	}
+	return removed
+}
+
+func sweepProfile(parent string, entry fs.DirEntry, now time.Time) bool {
+	info, err := entry.Info()
+	if err != nil || !ownedByUs(info) {
+		return false
+	}
+	dir := filepath.Join(parent, entry.Name())
+	lock, err := lockFile(filepath.Join(dir, profileLock), false)
+	switch {
+	case err == nil:
+		// Nobody can take a dead owner's profile over, so the lock has done its
+		// job; Windows couldn't delete the file while it is open.
+		lock.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		if now.Sub(info.ModTime()) < unlockedAge {
+			return false
+		}
+	default:
+		return false // its owner lives
+	}
+	endLeftovers(dir)
+	return removeDir(dir) == nil
+}

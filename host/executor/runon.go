@@ -1,0 +1,152 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/toolplane/toolplane/wsbridge"
+	"github.com/toolplane/toolplane/wsbridge/protocol"
+)
+
+// stopTime is how long a page may take to stop a run that was cancelled before
+// it counts as stuck. The caller doesn't wait for it; the run's slot does.
+const stopTime = 5 * time.Second
+
+// answer is what came of sending a run to a page.
+type answer struct {
+	raw json.RawMessage
+	err error
+}
+
+// runOn runs a request on a page and releases the caller's slot when the page
+// has ended the run, which after a cancellation is later than the return.
+func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
+	params, err := protocol.EncodePayload(protocol.ExecutorRunParams{
+		RunID:            req.RunID,
+		Code:             req.Code,
+		Filename:         req.Filename,
+		Fresh:            req.Fresh,
+		Inputs:           req.inputs(),
+		Previous:         req.Previous,
+		TimeoutMS:        max(req.Timeout.Milliseconds(), 1),
+		MaxOutputBytes:   e.o.MaxOutputBytes,
+		MaxCalls:         e.o.MaxCalls,
+		MaxCallsInFlight: e.o.MaxCallsInFlight,
+	})
+	if err != nil {
+		e.slots.release()
+		return failed(invalid("the run can't be sent: %v", err))
+	}
+	runCtx, endRun := context.WithCancel(context.WithoutCancel(ctx))
+	r := &run{
+		origin:      Origin{Scope: req.Scope, Subject: req.Subject, RunID: req.RunID},
+		ctx:         runCtx,
+		cancel:      endRun,
+		output:      newOutputRelay(req.OnOutput, e.o.MaxOutputBytes),
+		maxCalls:    e.o.MaxCalls,
+		maxInFlight: e.o.MaxCallsInFlight,
+	}
+	defer r.output.finish()
+	if err := p.begin(r); err != nil {
+		endRun()
+		e.slots.release()
+		return failed(hostError(TypeBrowser, "%v: run it again", err))
+	}
+	defer p.end(r)
+	p.syncCatalog()
+
+	answers := make(chan answer, 1)
+	e.runs.Go(func() {
+		defer e.slots.release()
+		raw, err := p.conn.CallWait(runCtx, stopTime, protocol.MethodExecutorRun, params)
+		if err != nil && runCtx.Err() != nil && !errors.Is(err, wsbridge.ErrClosed) && !isProtocolError(err) {
+			p.diagnose(fmt.Errorf("the executor page did not stop a cancelled run within %v", stopTime))
+		}
+		answers <- answer{raw, err}
+	})
+
+	// The page keeps the time; this is for a page that doesn't. It can't tell
+	// which of its runs has it stuck, so all of them end.
+	limit := req.Timeout + e.o.Grace
+	watchdog := time.NewTimer(limit)
+	defer watchdog.Stop()
+	var res *Result
+	select {
+	case a := <-answers:
+		res = e.result(p, a)
+	case <-ctx.Done():
+		res = failed(interrupted(ctx))
+	case <-watchdog.C:
+		err := fmt.Errorf("the executor page did not answer within %v (the run's limit of %v, and %v more)", limit, req.Timeout, e.o.Grace)
+		p.diagnose(err)
+		res = failed(hostError(TypeBrowser, "%v; a new browser is started for the next run", err))
+	}
+	res.Executor = string(p.kindOf())
+	return res
+}
+
+// result makes a Result of what the page answered.
+func (e *Executor) result(p *page, a answer) *Result {
+	switch {
+	case a.err == nil:
+	case errors.Is(a.err, wsbridge.ErrClosed):
+		return failed(hostError(TypeBrowser, "the run was lost: %v; run it again, a new browser is started for it (calls that it had made stand)", p.reason()))
+	default:
+		return failed(e.refused(a.err))
+	}
+	var out protocol.ExecutorRunResult
+	if err := protocol.DecodeResult(a.raw, &out); err != nil {
+		return failed(hostError(TypeExecutor, "the executor page answered with something that isn't a result: %v", err))
+	}
+	if e.headless != nil {
+		e.headless.prove(p)
+	}
+	res := &Result{
+		OK:              out.OK,
+		Value:           out.Value,
+		Stdout:          cutText(out.Stdout, e.o.MaxOutputBytes),
+		Stderr:          cutText(out.Stderr, e.o.MaxOutputBytes),
+		OutputTruncated: out.OutputTruncated,
+		Tampered:        out.Tampered,
+	}
+	if len(res.Stdout) < len(out.Stdout) || len(res.Stderr) < len(out.Stderr) {
+		res.OutputTruncated = true
+	}
+	if out.Error != nil {
+		res.Error = &RunError{Type: out.Error.Type, Builtin: out.Error.Builtin, Message: out.Error.Message, Traceback: out.Error.Traceback}
+	}
+	return res
+}
+
+// refused is the error of a run that the page, or the connection, didn't take.
+func (e *Executor) refused(err error) *RunError {
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) {
+		return hostError(TypeExecutor, "send the run: %v", err)
+	}
+	switch refusal.Code {
+	case protocol.CodeTooLarge:
+		return invalid("the code and its inputs are larger than one message may be, %d bytes ([server] max_frame_bytes): save large values with save_result and load them by handle", e.hub.o.MaxFrameBytes)
+	case protocol.CodeBusy:
+		return hostError(TypeBusy, "%s", refusal.Message)
+	case protocol.CodeCancelled:
+		return hostError(TypeCancelled, "%s", refusal.Message)
+	default:
+		return hostError(TypeExecutor, "the executor page refused the run: %s", refusal.Message)
+	}
+}
+
+func isProtocolError(err error) bool {
+	var e *protocol.Error
+	return errors.As(err, &e)
+}
+
+func (r Request) inputs() map[string]json.RawMessage {
+	if r.Inputs == nil {
+		return map[string]json.RawMessage{}
+	}
+	return r.Inputs
+}

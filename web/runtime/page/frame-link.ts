@@ -1,0 +1,148 @@
+/** The page's end of the sandboxed frame: makes the frame, starts and ends workers in it, and has it keep time. */
+
+import type { Assets, FromFrame, Mode, ToFrame } from "../sandbox/messages.ts";
+
+const BOOT_TIMEOUT_MS = 60_000;
+
+// In view, or the browser would hold back its timers to one a second; too small to be seen.
+const STYLE = "position:fixed;top:0;left:0;width:1px;height:1px;border:0;opacity:0";
+
+/** What the frame tells about one worker. */
+export interface WorkerEvents {
+  onBase?(bytes: number): void;
+  onFailed(message: string): void;
+  onForged(): void;
+}
+
+export interface SpawnedWorker {
+  readonly id: number;
+  readonly port: MessagePort;
+}
+
+/** What the pool needs of a frame; the tests have one without a browser. */
+export interface Frame {
+  spawn(mode: Mode, events: WorkerEvents): SpawnedWorker;
+  /** Ends a worker; `patience` in ms > 0 when it may be busy. */
+  end(id: number, patience: number): void;
+  /** Calls back after `ms`, also in a hidden page. The result cancels. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+export interface BootInfo {
+  readonly isolated: boolean;
+  readonly compileMs: number;
+}
+
+export class FrameLink implements Frame {
+  readonly #control: MessagePort;
+  readonly #workers = new Map<number, WorkerEvents>();
+  readonly #alarms = new Map<number, () => void>();
+  #nextId = 1;
+  #booted: (info: BootInfo) => void = () => {};
+  #fault: (message: string) => void = () => {};
+
+  private constructor(control: MessagePort) {
+    this.#control = control;
+    control.onmessage = ({ data }: MessageEvent<FromFrame>) => this.#hear(data);
+  }
+
+  /** Puts the frame at `url` into the document and boots it. Rejects when that takes longer than a minute. */
+  static async open(url: string, assets: Promise<Assets>): Promise<{ frame: FrameLink; info: BootInfo }> {
+    const element = document.createElement("iframe");
+    element.setAttribute("sandbox", "allow-scripts");
+    element.allow = "cross-origin-isolated";
+    element.style.cssText = STYLE;
+    element.setAttribute("aria-hidden", "true");
+    element.src = url;
+    try {
+      return await within(BOOT_TIMEOUT_MS, "the sandboxed frame didn't start", FrameLink.#boot(element, assets));
+    } catch (error) {
+      element.remove();
+      throw error;
+    }
+  }
+
+  static async #boot(
+    element: HTMLIFrameElement,
+    assets: Promise<Assets>,
+  ): Promise<{ frame: FrameLink; info: BootInfo }> {
+    const ready = new Promise<void>((resolve) => {
+      const listen = (event: MessageEvent): void => {
+        if (event.source !== element.contentWindow || event.data?.t !== "frame-ready") return;
+        removeEventListener("message", listen);
+        resolve();
+      };
+      addEventListener("message", listen);
+    });
+    document.documentElement.append(element);
+    const [files] = await Promise.all([assets, ready]);
+    const { port1, port2 } = new MessageChannel();
+    const frame = new FrameLink(port1);
+    element.contentWindow?.postMessage({ t: "connect" }, "*", [port2]);
+    const info = await new Promise<BootInfo>((resolve, reject) => {
+      frame.#booted = resolve;
+      frame.#fault = (message) => reject(new Error(message));
+      frame.#tell({ t: "boot", assets: files }, [files.wasm, files.stdlib]);
+    });
+    frame.#fault = (message) => console.error(`sandbox frame: ${message}`);
+    return { frame, info };
+  }
+
+  spawn(mode: Mode, events: WorkerEvents): SpawnedWorker {
+    const id = this.#nextId++;
+    const { port1, port2 } = new MessageChannel();
+    this.#workers.set(id, events);
+    this.#tell({ t: "spawn", id, mode }, [port2]);
+    return { id, port: port1 };
+  }
+
+  end(id: number, patience: number): void {
+    if (this.#workers.delete(id)) this.#tell({ t: "end", id, patience });
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const id = this.#nextId++;
+    this.#alarms.set(id, callback);
+    this.#tell({ t: "alarm", id, ms });
+    return () => {
+      if (this.#alarms.delete(id)) this.#tell({ t: "disarm", id });
+    };
+  }
+
+  #tell(message: ToFrame, transfer: Transferable[] = []): void {
+    this.#control.postMessage(message, transfer);
+  }
+
+  #hear(message: FromFrame): void {
+    switch (message.t) {
+      case "booted":
+        this.#booted(message);
+        break;
+      case "fault":
+        this.#fault(message.message);
+        break;
+      case "alarm": {
+        const callback = this.#alarms.get(message.id);
+        this.#alarms.delete(message.id);
+        callback?.();
+        break;
+      }
+      case "base":
+        this.#workers.get(message.id)?.onBase?.(message.bytes);
+        break;
+      case "failed":
+        this.#workers.get(message.id)?.onFailed(message.message);
+        break;
+      case "forged":
+        this.#workers.get(message.id)?.onForged();
+    }
+  }
+}
+
+function within<T>(ms: number, problem: string, promise: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${problem} within ${ms / 1000} s`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

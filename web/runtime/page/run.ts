@@ -1,0 +1,300 @@
+/**
+ * One run on one worker. The page, not the worker, says which run a message belongs to, when time is up and which calls are open;
+ * what the worker says is checked and never trusted.
+ */
+
+import type { FromWorker } from "../sandbox/messages.ts";
+import { byteLength } from "../wire/envelope.ts";
+import { BUILTINS, ClosedError, RpcError } from "../wire/errors.ts";
+import type { RunFailure, RunRequest } from "../wire/methods.ts";
+import { readRunError } from "../wire/methods.ts";
+import { boolean, object, optional, raw } from "../wire/shape.ts";
+import { MAX_DEPTH, valueProblem } from "../wire/value.ts";
+import type { Frame } from "./frame-link.ts";
+import type { Standby } from "./pool.ts";
+
+/** After its deadline a run may still say where the time went, by a KeyboardInterrupt. Then it's ended. */
+const GRACE_MS = 120;
+/** How long a busy worker gets to see that it should stop, before the browser ends it the hard way. */
+const PATIENCE_MS = 60;
+/** How far timers and clocks of page and worker may differ. */
+const CLOCK_SLACK_MS = 20;
+/** A worker that forges more messages than this is ended: it only wants to keep the page busy. */
+const MAX_FORGED = 50;
+const DEFAULT_MAX_CALLS = 10_000;
+const DEFAULT_MAX_IN_FLIGHT = 32;
+
+/** What a run reaches outside: capability calls and its live output. */
+export interface RunHost {
+  call(name: string, args: string, signal: AbortSignal): Promise<string>;
+  output(stream: "stdout" | "stderr", text: string): void;
+}
+
+export interface RunOutcome {
+  readonly ok: boolean;
+  /** Raw JSON text; "null" when the run failed. */
+  readonly value: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly outputTruncated: boolean;
+  readonly tampered: boolean;
+  readonly error: RunFailure | null;
+  readonly durationMs: number;
+}
+
+const readResult = object({
+  ok: boolean,
+  value: optional(raw),
+  error: optional(readRunError),
+  unawaited: optional(raw),
+});
+
+/** Runs the request to its end and gives the worker up. Never rejects: whatever happens is an outcome. */
+export function execute(
+  standby: Standby,
+  request: RunRequest,
+  host: RunHost,
+  frame: Frame,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  return new Promise((resolve) => new Run(standby, request, host, frame, resolve).start(signal));
+}
+
+class Run {
+  readonly #standby: Standby;
+  readonly #request: RunRequest;
+  readonly #host: RunHost;
+  readonly #frame: Frame;
+  readonly #resolve: (outcome: RunOutcome) => void;
+  readonly #started = performance.now();
+  readonly #calls = new Map<number, AbortController>();
+  readonly #texts = { stdout: "", stderr: "" };
+  #outputLeft: number;
+  #truncated = false;
+  #forged = 0;
+  #lastCall = 0;
+  #callCount = 0;
+  #over = false;
+  #interruptTraceback = "";
+  #cleanUp: (() => void)[] = [];
+
+  constructor(
+    standby: Standby,
+    request: RunRequest,
+    host: RunHost,
+    frame: Frame,
+    resolve: (outcome: RunOutcome) => void,
+  ) {
+    this.#standby = standby;
+    this.#request = request;
+    this.#host = host;
+    this.#frame = frame;
+    this.#resolve = resolve;
+    this.#outputLeft = request.max_output_bytes;
+  }
+
+  start(signal: AbortSignal): void {
+    const { timeout_ms: timeout, max_output_bytes: maxOutput } = this.#request;
+    this.#standby.listen(
+      (message) => this.#hear(message),
+      (message) => this.#crashed(message),
+    );
+    const onAbort = (): void => this.#cancel(signal.reason);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort);
+    this.#cleanUp.push(
+      () => signal.removeEventListener("abort", onAbort),
+      this.#frame.after(timeout + GRACE_MS, () => this.#timeOut()),
+    );
+    this.#standby.send({ t: "run", request: this.#pythonRequest(), timeout, grace: GRACE_MS, maxOutput });
+  }
+
+  #pythonRequest(): string {
+    const { code, filename, inputs, previous, max_calls, max_calls_in_flight } = this.#request;
+    const limits = JSON.stringify({
+      max_depth: MAX_DEPTH,
+      max_calls: max_calls ?? DEFAULT_MAX_CALLS,
+      max_calls_in_flight: max_calls_in_flight ?? DEFAULT_MAX_IN_FLIGHT,
+    });
+    const before = previous === undefined ? "" : `"previous":${previous},`;
+    return `{"code":${JSON.stringify(code)},"filename":${JSON.stringify(filename)},"inputs":${inputs},${before}"limits":${limits}}`;
+  }
+
+  #hear(message: FromWorker | null): void {
+    if (this.#over) return;
+    switch (message?.t) {
+      case "call":
+        this.#call(message.id, message.name, message.arguments);
+        break;
+      case "cancel":
+        this.#calls.get(message.id)?.abort();
+        break;
+      case "output":
+        this.#print(message.stream, message.text);
+        break;
+      case "result":
+        this.#finished(message.json, message.truncated);
+        break;
+      case "idle":
+        // Only the page's clock counts.
+        if (this.#overdue(CLOCK_SLACK_MS)) this.#timeOut();
+        else this.#tampered();
+        break;
+      default: // null, or what only a standby says
+        this.#tampered();
+    }
+  }
+
+  #overdue(slack = 0): boolean {
+    return performance.now() - this.#started + slack >= this.#request.timeout_ms;
+  }
+
+  #tampered(): void {
+    this.#forged++;
+    if (this.#forged <= MAX_FORGED) return;
+    const message = `the run's worker sent more than ${MAX_FORGED} messages that no run sends, and was ended: don't post messages from JavaScript`;
+    this.#fail({ type: "SandboxError", builtin: "RuntimeError", message, traceback: "" }, PATIENCE_MS);
+  }
+
+  #call(id: number, name: string, args: string): void {
+    // Ids only grow, so that an answered call can't be answered again.
+    if (id <= this.#lastCall || args[0] !== "{" || valueProblem(args) !== null) return this.#tampered();
+    this.#lastCall = id;
+    const { max_calls = DEFAULT_MAX_CALLS, max_calls_in_flight: most = DEFAULT_MAX_IN_FLIGHT } = this.#request;
+    this.#callCount++;
+    if (this.#callCount > max_calls) {
+      return this.#settleError(
+        id,
+        "RuntimeError",
+        "CallLimitError",
+        `this run made ${max_calls} capability calls, the limit of one run`,
+      );
+    }
+    if (this.#calls.size >= most) {
+      return this.#settleError(
+        id,
+        "RuntimeError",
+        "CallLimitError",
+        `${most} capability calls are in flight, the limit of one run: await some first`,
+      );
+    }
+    const controller = new AbortController();
+    this.#calls.set(id, controller);
+    const settled = (ok: boolean, payload: string): void => {
+      if (!this.#calls.delete(id) || this.#over) return;
+      this.#standby.send({ t: "settle", id, ok, payload });
+    };
+    this.#host.call(name, args, controller.signal).then(
+      (value) => settled(true, value),
+      (error) => settled(false, errorPayload(error)),
+    );
+  }
+
+  #settleError(id: number, builtin: string, type: string, message: string): void {
+    this.#standby.send({ t: "settle", id, ok: false, payload: JSON.stringify({ message, data: { builtin, type } }) });
+  }
+
+  #print(stream: "stdout" | "stderr", text: string): void {
+    const bytes = byteLength(text);
+    if (bytes > this.#outputLeft) {
+      this.#truncated = true;
+      if (text.length > this.#outputLeft) return; // the worker cuts to the byte: only a forger sends more
+    }
+    this.#outputLeft = Math.max(0, this.#outputLeft - bytes);
+    this.#texts[stream] += text;
+    if (text !== "") this.#host.output(stream, text);
+  }
+
+  #finished(json: string, truncated: boolean): void {
+    this.#truncated ||= truncated;
+    const problem = valueProblem(json);
+    if (problem !== null) return this.#unreadable(problem);
+    let result: ReturnType<typeof readResult>;
+    try {
+      result = readResult(json, "result");
+    } catch (error) {
+      return this.#unreadable(error instanceof Error ? error.message : String(error));
+    }
+    const interrupted = result.error?.type === "KeyboardInterrupt";
+    if (this.#overdue(interrupted ? CLOCK_SLACK_MS : 0)) {
+      this.#interruptTraceback = result.error?.traceback ?? "";
+      return this.#timeOut();
+    }
+    if (result.ok !== (result.error === undefined) || result.ok !== (result.value !== undefined)) {
+      return this.#unreadable('it has neither just "value" nor just "error"');
+    }
+    if (result.error === undefined) return this.#end({ ok: true, value: result.value ?? "null", error: null }, 0);
+    const builtin = BUILTINS.find((known) => known === result.error?.builtin) ?? "RuntimeError";
+    this.#fail({ ...result.error, builtin }, 0);
+  }
+
+  #unreadable(problem: string): void {
+    this.#forged++;
+    const message = `the run's result can't be read (${problem}): the snippet changed Toolplane's own modules`;
+    this.#fail({ type: "SandboxError", builtin: "RuntimeError", message, traceback: "" }, PATIENCE_MS);
+  }
+
+  #timeOut(): void {
+    const seconds = this.#request.timeout_ms / 1000;
+    const message =
+      `the run took longer than its limit of ${seconds} s and was stopped: allow more time (timeout, up to [executor] max_run_timeout), ` +
+      "or do less in one run and hand data to the next one with save_result";
+    this.#fail(
+      { type: "RunTimeoutError", builtin: "TimeoutError", message, traceback: this.#interruptTraceback },
+      PATIENCE_MS,
+    );
+  }
+
+  #cancel(reason: unknown): void {
+    const why =
+      reason instanceof ClosedError
+        ? `the connection to the host ended (${reason.message})`
+        : "the caller cancelled it";
+    const message = `the run was stopped: ${why}`;
+    this.#fail({ type: "RunCancelledError", builtin: "RuntimeError", message, traceback: "" }, PATIENCE_MS);
+  }
+
+  #crashed(reason: string): void {
+    const line = reason.split("\n", 1)[0] ?? "";
+    const message = `the Python interpreter of this run died (${line}): the next run gets a new one`;
+    this.#fail({ type: "InterpreterError", builtin: "RuntimeError", message, traceback: "" }, PATIENCE_MS);
+  }
+
+  #fail(error: RunFailure, patience: number): void {
+    this.#end({ ok: false, value: "null", error }, patience);
+  }
+
+  #end(end: Pick<RunOutcome, "ok" | "value" | "error">, patience: number): void {
+    if (this.#over) return;
+    this.#over = true;
+    for (const clean of this.#cleanUp) clean();
+    for (const controller of this.#calls.values()) controller.abort();
+    this.#calls.clear();
+    this.#resolve({
+      ...end,
+      ...this.#texts,
+      outputTruncated: this.#truncated,
+      tampered: this.#forged > 0,
+      durationMs: performance.now() - this.#started,
+    });
+    // The answer goes first: ending a worker costs a few milliseconds.
+    later(() => this.#standby.end(patience));
+  }
+}
+
+/** An error as Python's settle() takes it, with the host's data carried verbatim. */
+function errorPayload(error: unknown): string {
+  const message = JSON.stringify((error instanceof Error ? error.message : String(error)).toWellFormed());
+  const data = error instanceof RpcError ? error.data : undefined;
+  return `{"message":${message},"data":${data ?? '{"builtin":"RuntimeError","type":"ConnectionError"}'}}`;
+}
+
+/** Runs `callback` as a task of its own: setTimeout is held back in hidden pages. */
+export function later(callback: () => void): void {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    callback();
+  };
+  port2.postMessage(null);
+}

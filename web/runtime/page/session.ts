@@ -1,0 +1,148 @@
+/** One session with the host: says hello on a connection, runs what the host sends and carries the runs' calls and output. */
+
+import type { Connection } from "../wire/connection.ts";
+import { Code, RpcError } from "../wire/errors.ts";
+import {
+  Method,
+  PROTOCOL,
+  type RunFailure,
+  readCatalog,
+  readHelloResult,
+  readRun,
+  readToolResult,
+} from "../wire/methods.ts";
+import type { Executor } from "./executor.ts";
+import type { PoolStatus } from "./pool.ts";
+import type { RunHost, RunOutcome } from "./run.ts";
+import { Slots } from "./slots.ts";
+
+export type Kind = "headless" | "console" | "extension";
+
+export interface Identity {
+  readonly token: string;
+  readonly kind: Kind;
+  readonly name: string;
+  readonly version: string;
+}
+
+/** What the host told in its answer to hello. */
+export interface HostInfo {
+  readonly name: string;
+  readonly version: string;
+  readonly protocol: string;
+}
+
+/**
+ * Opens the session. Rejects, with the connection closed, when the host refuses the token or speaks another protocol.
+ * When the connection ends, all its runs end; the executor's pool stays for the next session.
+ */
+export async function openSession(connection: Connection, identity: Identity, executor: Executor): Promise<HostInfo> {
+  const { token, kind, name, version } = identity;
+  const hello = JSON.stringify({ protocol: PROTOCOL, token, client: { name, version }, kind, can_execute: true });
+  try {
+    const result = readHelloResult(await connection.call(Method.hello, hello), "result");
+    if (result.protocol !== PROTOCOL) throw new Error(`the host speaks ${result.protocol}, this page ${PROTOCOL}`);
+    readCatalog(result.catalog, "catalog");
+    const { max_frame_bytes: maxFrameBytes, max_in_flight: maxInFlight } = result.limits;
+    connection.limits = { maxFrameBytes, maxInFlight };
+    serve(connection, executor, new Slots(maxInFlight));
+    executor.start(result.catalog);
+    reportStatus(connection, executor.status);
+    return { ...result.server, protocol: result.protocol };
+  } catch (error) {
+    connection.close(1000, "hello failed");
+    throw error;
+  }
+}
+
+/** Tells the host how the pool is. */
+export function reportStatus(connection: Connection, status: PoolStatus): void {
+  if (status.ready || status.detail !== undefined) connection.notify(Method.status, JSON.stringify(status));
+}
+
+function serve(connection: Connection, executor: Executor, slots: Slots): void {
+  connection.onNotification(Method.catalogChanged, (params) => {
+    readCatalog(params, "params");
+    executor.bind(params);
+  });
+  connection.handle(Method.run, async (params, signal) => {
+    const request = readRun(params, "params");
+    let outcome: RunOutcome;
+    try {
+      outcome = await executor.run(request, new SessionHost(connection, request.run_id, slots), signal);
+    } catch (error) {
+      if (error instanceof RpcError) throw error;
+      const cancelled = signal.aborted;
+      const message = error instanceof Error ? error.message : String(error);
+      if (cancelled) throw RpcError.of(Code.cancelled, "RuntimeError", "RunCancelledError", message);
+      throw RpcError.of(
+        Code.internal,
+        "RuntimeError",
+        "ExecutorError",
+        `no Python interpreter for this run: ${message}`,
+      );
+    }
+    return encodeOutcome(outcome, connection);
+  });
+}
+
+/** What one run may do on the connection. Its id is fixed here: a worker can't speak for another run. */
+class SessionHost implements RunHost {
+  readonly #connection: Connection;
+  readonly #runId: string;
+  readonly #slots: Slots;
+
+  constructor(connection: Connection, runId: string, slots: Slots) {
+    this.#connection = connection;
+    this.#runId = JSON.stringify(runId);
+    this.#slots = slots;
+  }
+
+  async call(name: string, args: string, signal: AbortSignal): Promise<string> {
+    const release = await this.#slots.take(signal);
+    try {
+      const params = `{"run_id":${this.#runId},"name":${JSON.stringify(name)},"arguments":${args}}`;
+      return readToolResult(await this.#connection.call(Method.toolCall, params, signal), "result").value;
+    } finally {
+      release();
+    }
+  }
+
+  output(stream: "stdout" | "stderr", text: string): void {
+    this.#connection.notify(
+      Method.output,
+      `{"run_id":${this.#runId},"stream":"${stream}","text":${JSON.stringify(text)}}`,
+    );
+  }
+}
+
+function encodeOutcome(outcome: RunOutcome, connection: Connection): string {
+  const text = encodeResult(outcome);
+  if (connection.fitsAnswer(text)) return text;
+  // The answer must arrive: first without the value, then without the output.
+  const limit = connection.limits.maxFrameBytes;
+  const error: RunFailure = outcome.error ?? {
+    type: "ResultTooLargeError",
+    builtin: "ValueError",
+    message:
+      `the returned value and the output don't fit into one message of ${limit} bytes: return less, ` +
+      "or save the value with save_result and return the handle",
+    traceback: "",
+  };
+  const failed: RunOutcome = { ...outcome, ok: false, value: "null", error };
+  const short = encodeResult(failed);
+  if (connection.fitsAnswer(short)) return short;
+  return encodeResult({ ...failed, stdout: "", stderr: "", outputTruncated: true });
+}
+
+function encodeResult({ ok, value, stdout, stderr, outputTruncated, tampered, error, durationMs }: RunOutcome): string {
+  const rest = JSON.stringify({
+    stdout,
+    stderr,
+    output_truncated: outputTruncated,
+    tampered,
+    error,
+    duration_ms: Math.round(durationMs * 1000) / 1000,
+  });
+  return `{"ok":${ok},"value":${value},${rest.slice(1)}`;
+}

@@ -1,0 +1,169 @@
+/**
+ * The sandboxed frame: opaque origin, no network, no storage. Compiles pyodide once, keeps the base snapshot, starts and ends workers, and
+ * keeps time for the page. Its script is inline and allowed by hash, because a policy that names a URL lets Python send data in its query.
+ */
+
+import type { FromFrame, Init, Mode, ToFrame, WorkerToFrame } from "./messages.ts";
+
+interface Running {
+  readonly worker: Worker;
+  readonly flags: Int32Array<SharedArrayBuffer> | undefined;
+  readonly mode: Mode;
+  stopped: boolean;
+  onStopped: () => void;
+  forged: number;
+}
+
+type WorkerParts = Pick<Init, "module" | "stdlib" | "asmUrl" | "loaderUrl" | "python" | "lockInfo"> & {
+  workerUrl: string;
+};
+
+const MAX_WORKERS = 64;
+const MAX_FORGED = 100;
+
+let control: MessagePort;
+let parts: WorkerParts | undefined;
+let base: ArrayBuffer | undefined;
+const workers = new Map<number, Running>();
+
+function tell(message: FromFrame): void {
+  control.postMessage(message);
+}
+
+function blobUrl(source: string): string {
+  return URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+}
+
+// Timers of a hidden page and its frames are held back to 1 s, those of workers aren't.
+const CLOCK = `
+const timers = new Map();
+onmessage = ({ data: [id, ms] }) => {
+  clearTimeout(timers.get(id));
+  timers.delete(id);
+  if (ms >= 0) timers.set(id, setTimeout(() => { timers.delete(id); postMessage(id); }, ms));
+};`;
+const clock = new Worker(blobUrl(CLOCK));
+const alarms = new Map<number, () => void>();
+clock.onmessage = ({ data }: MessageEvent<number>) => {
+  const ring = alarms.get(data);
+  alarms.delete(data);
+  ring?.();
+};
+function alarm(id: number, ms: number, ring: () => void): void {
+  alarms.set(id, ring);
+  clock.postMessage([id, ms]);
+}
+function disarm(id: number): void {
+  alarms.delete(id);
+  clock.postMessage([id, -1]);
+}
+
+async function boot({ assets }: ToFrame & { t: "boot" }): Promise<void> {
+  const started = performance.now();
+  parts = {
+    module: await WebAssembly.compile(assets.wasm),
+    stdlib: assets.stdlib,
+    python: assets.python,
+    lockInfo: assets.lockInfo,
+    asmUrl: blobUrl(assets.asm),
+    loaderUrl: blobUrl(assets.loader),
+    workerUrl: blobUrl(assets.worker),
+  };
+  tell({ t: "booted", isolated: self.crossOriginIsolated, compileMs: performance.now() - started });
+}
+
+function spawn({ id, mode }: ToFrame & { t: "spawn" }, port: MessagePort | undefined): void {
+  if (parts === undefined || port === undefined) throw new Error("spawn before boot");
+  if (workers.size >= MAX_WORKERS) return tell({ t: "failed", id, message: `more than ${MAX_WORKERS} workers` });
+  if (mode === "restore" && base === undefined) return tell({ t: "failed", id, message: "there is no base snapshot" });
+  const { workerUrl, ...init } = parts;
+  const worker = new Worker(workerUrl);
+  const flags = self.crossOriginIsolated ? new Int32Array(new SharedArrayBuffer(4)) : undefined;
+  const running: Running = { worker, flags, mode, stopped: false, onStopped: () => {}, forged: 0 };
+  workers.set(id, running);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    tell({ t: "failed", id, message: event.message || "the worker's script failed" });
+  };
+  worker.onmessage = ({ data }) => hear(id, running, data);
+  // A base snapshot that workers shared could be poisoned by one for all others: each gets a copy of its own.
+  const own = mode === "restore" ? base?.slice(0) : undefined;
+  const message: Init = {
+    ...init,
+    t: "init",
+    mode,
+    port,
+    ...(flags === undefined ? {} : { flags: flags.buffer }),
+    ...(own === undefined ? {} : { base: own }),
+  };
+  worker.postMessage(message, own === undefined ? [port] : [port, own]);
+}
+
+/** A worker's message. It may say anything, so only what harms nobody but itself is acted on. */
+function hear(id: number, running: Running, message: unknown): void {
+  const data = (typeof message === "object" && message !== null ? message : {}) as Partial<Record<string, unknown>>;
+  const kind = data["t"] as WorkerToFrame["t"] | undefined;
+  if (kind === "stopped") {
+    running.stopped = true;
+    running.onStopped();
+  } else if (kind === "failed" && typeof data["message"] === "string") {
+    tell({ t: "failed", id, message: data["message"].slice(0, 2000) });
+  } else if (kind === "base" && running.mode === "make" && base === undefined && data["base"] instanceof ArrayBuffer) {
+    base = data["base"]; // made before any snippet ran
+    tell({ t: "base", id, bytes: base.byteLength });
+  } else if (++running.forged > MAX_FORGED) {
+    // It could keep this thread busy for as long as it likes.
+    workers.delete(id);
+    kill(running);
+    tell({ t: "failed", id, message: "the worker flooded its frame with messages" });
+  } else tell({ t: "forged", id });
+}
+
+function kill({ worker }: Running): void {
+  worker.onmessage = worker.onerror = null;
+  worker.terminate();
+}
+
+async function end({ id, patience }: ToFrame & { t: "end" }): Promise<void> {
+  const running = workers.get(id);
+  if (running === undefined) return;
+  workers.delete(id);
+  if (patience > 0 && running.flags !== undefined && !running.stopped) {
+    Atomics.store(running.flags, 0, 1);
+    await new Promise<void>((resolve) => {
+      running.onStopped = resolve;
+      alarm(-id, patience, resolve);
+    });
+    disarm(-id);
+  }
+  kill(running);
+}
+
+async function obey(message: ToFrame, ports: readonly MessagePort[]): Promise<void> {
+  switch (message.t) {
+    case "boot":
+      return boot(message);
+    case "spawn":
+      return spawn(message, ports[0]);
+    case "end":
+      return end(message);
+    case "alarm":
+      return alarm(message.id, message.ms, () => tell({ t: "alarm", id: message.id }));
+    case "disarm":
+      return disarm(message.id);
+  }
+}
+
+function connect(event: MessageEvent<{ t?: string } | null>): void {
+  const port = event.ports[0];
+  if (event.source !== parent || event.data?.t !== "connect" || port === undefined) return;
+  removeEventListener("message", connect);
+  control = port;
+  control.onmessage = ({ data, ports }: MessageEvent<ToFrame>) => {
+    obey(data, ports).catch((error) =>
+      tell({ t: "fault", message: `${data.t}: ${error?.stack ?? error}`.slice(0, 2000) }),
+    );
+  };
+}
+addEventListener("message", connect);
+parent.postMessage({ t: "frame-ready" }, "*");

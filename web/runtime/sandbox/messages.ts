@@ -1,0 +1,95 @@
+/**
+ * What page, frame and workers say to each other. The page trusts the frame, which runs only our own code. Nobody trusts a worker: Python
+ * holds its globals, so every message from one is read by worker-messages.ts (in the page) or checked in place (in the frame).
+ */
+
+import type { PythonSources } from "../python/install.ts";
+
+/** What the page fetches and hands to the frame, which has no network. */
+export interface Assets {
+  /** pyodide.asm.wasm; transferred. */
+  readonly wasm: ArrayBuffer;
+  /** python_stdlib.zip; transferred. */
+  readonly stdlib: ArrayBuffer;
+  /** Source of pyodide.asm.mjs, pyodide.mjs and worker.js. */
+  readonly asm: string;
+  readonly loader: string;
+  readonly worker: string;
+  /** Toolplane's Python modules. */
+  readonly python: PythonSources;
+  /** pyodide's `info` of its lock file. */
+  readonly lockInfo: Readonly<Record<string, string>>;
+}
+
+/** How a worker gets its interpreter: loads it and makes the base snapshot, restores that snapshot, or just loads it. */
+export type Mode = "make" | "restore" | "plain";
+
+export type ToFrame =
+  | { readonly t: "boot"; readonly assets: Assets }
+  /** Starts a worker; the message carries its end of the port to the page. */
+  | { readonly t: "spawn"; readonly id: number; readonly mode: Mode }
+  /** Ends a worker. When it may be busy, it gets `patience` ms to stop by itself: Chromium burns a core after a hard stop. */
+  | { readonly t: "end"; readonly id: number; readonly patience: number }
+  /** Answers with the same id after `ms`, also where timers of pages are held back. */
+  | { readonly t: "alarm"; readonly id: number; readonly ms: number }
+  | { readonly t: "disarm"; readonly id: number };
+
+export type FromFrame =
+  | { readonly t: "booted"; readonly isolated: boolean; readonly compileMs: number }
+  /** The worker made the base snapshot; the frame keeps it. */
+  | { readonly t: "base"; readonly id: number; readonly bytes: number }
+  /** The worker can't go on: its load failed, or its script did. */
+  | { readonly t: "failed"; readonly id: number; readonly message: string }
+  /** The worker sent the frame something that no worker of ours sends. */
+  | { readonly t: "forged"; readonly id: number }
+  | { readonly t: "alarm"; readonly id: number }
+  | { readonly t: "fault"; readonly message: string };
+
+/** First message to a worker, from the frame. */
+export interface Init {
+  readonly t: "init";
+  readonly mode: Mode;
+  readonly port: MessagePort;
+  /** One Int32: 1 asks the worker to stop. Absent where the browser has no shared memory. */
+  readonly flags?: SharedArrayBuffer;
+  /** The worker's own copy of the base snapshot, for mode "restore". */
+  readonly base?: ArrayBuffer;
+  readonly module: WebAssembly.Module;
+  readonly stdlib: ArrayBuffer;
+  readonly asmUrl: string;
+  readonly loaderUrl: string;
+  readonly python: PythonSources;
+  readonly lockInfo: Readonly<Record<string, string>>;
+}
+
+/** Worker → frame. `stopped` is its last word before it ends on request: no event would tell. */
+export type WorkerToFrame =
+  | { readonly t: "base"; readonly base: ArrayBuffer }
+  | { readonly t: "failed"; readonly message: string }
+  | { readonly t: "stopped" };
+
+/** Page → worker, over the worker's port. */
+export type ToWorker =
+  | { readonly t: "ping" }
+  | { readonly t: "bind"; readonly catalog: string }
+  | {
+      readonly t: "run";
+      readonly request: string;
+      readonly timeout: number;
+      readonly grace: number;
+      readonly maxOutput: number;
+    }
+  | { readonly t: "settle"; readonly id: number; readonly ok: boolean; readonly payload: string };
+
+/** Worker → page, over the worker's port. */
+export type FromWorker =
+  | { readonly t: "ready"; readonly loadMs: number }
+  | { readonly t: "pong" }
+  | { readonly t: "call"; readonly id: number; readonly name: string; readonly arguments: string }
+  /** The snippet gave up on a call. */
+  | { readonly t: "cancel"; readonly id: number }
+  | { readonly t: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
+  /** The run's end; `truncated` tells that output over the cap was dropped. */
+  | { readonly t: "result"; readonly json: string; readonly truncated: boolean }
+  /** Time is up and Python only waits for something: there is nothing to interrupt. */
+  | { readonly t: "idle" };

@@ -1,0 +1,37 @@
+/** What is used of pyodide beyond its public types. Names with an underscore aren't public: the version is pinned, and a plain load is the way back. */
+
+import type { PyodideInterface } from "pyodide";
+
+export interface Pyodide extends PyodideInterface {
+  makeMemorySnapshot(options: { serializer(object: unknown): unknown }): Uint8Array<ArrayBuffer>;
+  readonly _api: { config: { _loadSnapshot?: unknown } };
+}
+
+export interface LoadOptions {
+  indexURL: string;
+  stdLibURL: string;
+  packageBaseUrl: string;
+  lockFileContents: { info: Readonly<Record<string, string>>; packages: Record<string, never> };
+  createPyodideModule(settings: unknown): Promise<unknown>;
+  _makeSnapshot: boolean;
+  _loadSnapshot?: ArrayBuffer;
+  _snapshotDeserializer(data: unknown): unknown;
+}
+
+/** pyodide.mjs */
+export interface LoaderModule {
+  loadPyodide(options: LoadOptions): Promise<Pyodide>;
+}
+
+/** pyodide.asm.mjs */
+export interface AsmModule {
+  default(settings: unknown): Promise<unknown>;
+}
+
+/** The imports of pyodide's wasm that are replaced. */
+export interface WasmImports {
+  env: {
+    _Py_CheckEmscriptenSignals_Helper(): number;
+    emscripten_get_now?(): number;
+  };
+}

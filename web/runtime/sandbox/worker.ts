@@ -1,0 +1,124 @@
+/**
+ * A classic blob worker with one interpreter for one run. Talks to the page through its own port and to the frame through `self`.
+ * Python reaches every global here: nothing that this file sends is believed by anyone, and nothing in here is secret.
+ */
+
+import { pythonEntry } from "../python/install.ts";
+import { harden } from "./harden.ts";
+import { type HostModule, load, makeBase } from "./load.ts";
+import type { FromWorker, Init, ToWorker, WorkerToFrame } from "./messages.ts";
+import { Output } from "./output.ts";
+import { Stop } from "./stop.ts";
+
+interface Scope {
+  postMessage(message: WorkerToFrame, transfer?: Transferable[]): void;
+  addEventListener(type: string, listener: (event: Event) => void): void;
+  onmessage: ((event: MessageEvent<Init>) => void) | null;
+}
+const scope = globalThis as unknown as Scope;
+
+const WARM_UP = JSON.stringify({
+  code: "pass",
+  filename: "<warm-up>",
+  inputs: {},
+  limits: { max_depth: 512, max_calls: 1, max_calls_in_flight: 1 },
+});
+
+function fail(error: unknown): void {
+  scope.postMessage({
+    t: "failed",
+    message: String(error instanceof Error ? (error.stack ?? error) : error).slice(0, 2000),
+  });
+}
+
+async function main(init: Init): Promise<void> {
+  const started = performance.now();
+  const { port } = init;
+  const post = (message: FromWorker): void => port.postMessage(message);
+  const stop = new Stop(init.flags === undefined ? null : new Int32Array(init.flags), () => {
+    output.flush();
+    scope.postMessage({ t: "stopped" });
+  });
+  const output = new Output((stream, text) => post({ t: "output", stream, text }));
+
+  let finished: (json: string) => void = () => {};
+  const host: HostModule = {
+    send: (id, name, args) => post({ t: "call", id, name, arguments: args }),
+    finish: (json) => finished(json),
+    disarm: () => stop.disarm(),
+    cancel: (id) => post({ t: "cancel", id }),
+  };
+
+  const pyodide = await load(init, host, ({ env }) => {
+    env._Py_CheckEmscriptenSignals_Helper = () => stop.signal();
+    const now = env.emscripten_get_now;
+    if (now !== undefined) {
+      // time.sleep spins on the clock: here it can be stopped, too.
+      env.emscripten_get_now = () => {
+        stop.check();
+        return now();
+      };
+    }
+  });
+  if (init.mode === "make") {
+    const base = makeBase(pyodide, host);
+    scope.postMessage({ t: "base", base }, [base]);
+    return;
+  }
+
+  pyodide.setStdout(output.writer("stdout"));
+  pyodide.setStderr(output.writer("stderr"));
+  // Turns on CPython's question for signals. The replaced import answers it; pyodide's own helper, which reads the buffer, isn't called.
+  pyodide.setInterruptBuffer(new Uint8Array(1));
+  const entry = pythonEntry(pyodide);
+  harden(globalThis);
+
+  // Whatever escapes from a dying interpreter ends this worker; the page hears of it from the frame.
+  const onStray = (event: Event): void => {
+    event.preventDefault();
+    if (stop.resting) return;
+    const { reason, message } = event as PromiseRejectionEvent & ErrorEvent;
+    fail(reason ?? message);
+  };
+  scope.addEventListener("error", onStray);
+  scope.addEventListener("unhandledrejection", onStray);
+
+  // One empty run, so that the first real one doesn't pay for cold code.
+  await new Promise<void>((resolve) => {
+    finished = () => resolve();
+    entry.start(WARM_UP, false);
+  });
+
+  finished = (json) => {
+    stop.rest();
+    output.flush();
+    post({ t: "result", json, truncated: output.truncated });
+  };
+  port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+    switch (data.t) {
+      case "ping":
+        post({ t: "pong" });
+        break;
+      case "bind":
+        entry.bind(data.catalog);
+        break;
+      case "settle":
+        entry.settle(data.id, data.ok, data.payload);
+        break;
+      case "run":
+        output.reset(data.maxOutput);
+        stop.arm(data.timeout, data.grace);
+        // Runs only while Python waits for something; then there's no loop that a signal could reach.
+        setTimeout(() => {
+          if (!stop.resting) post({ t: "idle" });
+        }, data.timeout);
+        entry.start(data.request, true);
+    }
+  };
+  post({ t: "ready", loadMs: performance.now() - started });
+}
+
+scope.onmessage = ({ data }) => {
+  scope.onmessage = null;
+  main(data).catch(fail);
+};

@@ -10,7 +10,7 @@ import (
 )
 
 // maxFileBytes bounds a configuration file, far above what a person writes.
-const maxFileBytes = 1 << 20
+const maxFileBytes = 256 << 10
 
 // A document is a parsed file that still knows its lines.
 type document struct {
@@ -39,45 +39,52 @@ func parse(file string, data []byte) (*document, error) {
 
 // line returns the line on which a key stands, 1 being the first, or 0 when the
 // document doesn't have the key.
-//
-// The parser keeps positions to itself, but puts them into the error of a value
-// that refuses to be decoded; so a value is decoded that does just that.
 func (d *document) line(path ...string) int {
-	if d == nil {
+	if d == nil || len(path) == 0 {
 		return 0
 	}
 	level := d.root
-	for i, name := range path {
+	for _, name := range path[:len(path)-1] {
 		value, ok := level[name]
 		if !ok {
 			return 0
 		}
-		if i < len(path)-1 {
-			level = nil
-			if d.meta.PrimitiveDecode(value, &level) != nil {
-				return 0
-			}
-			continue
-		}
-		var pe toml.ParseError
-		if errors.As(d.meta.PrimitiveDecode(value, refuser{}), &pe) && pe.Position.Line > 0 {
-			return pe.Position.Line
-		}
-		// A table that no line opens ("a" of [a.b]) has no position of its own:
-		// take that of the first thing in it.
-		level = nil
-		if d.meta.PrimitiveDecode(value, &level) != nil {
+		if level, ok = d.children(value); !ok {
 			return 0
 		}
-		first := 0
-		for child := range level {
-			if l := d.line(append(path[:len(path):len(path)], child)...); l > 0 && (first == 0 || l < first) {
-				first = l
-			}
-		}
-		return first
 	}
-	return 0
+	value, ok := level[path[len(path)-1]]
+	if !ok {
+		return 0
+	}
+	return d.position(value)
+}
+
+// position returns the line of a value.
+//
+// The parser keeps positions to itself, but puts them into the error of a value
+// that refuses to be decoded; so a value is decoded that does just that.
+func (d *document) position(value toml.Primitive) int {
+	var pe toml.ParseError
+	if errors.As(d.meta.PrimitiveDecode(value, refuser{}), &pe) && pe.Position.Line > 0 {
+		return pe.Position.Line
+	}
+	// A table that no line opens ("a" of [a.b]) has no position of its own: take
+	// that of the first thing in it.
+	children, _ := d.children(value)
+	first := 0
+	for _, child := range children {
+		if l := d.position(child); l > 0 && (first == 0 || l < first) {
+			first = l
+		}
+	}
+	return first
+}
+
+func (d *document) children(value toml.Primitive) (map[string]toml.Primitive, bool) {
+	var level map[string]toml.Primitive
+	err := d.meta.PrimitiveDecode(value, &level)
+	return level, err == nil
 }
 
 // refuser is a TOML value that can't be decoded.

@@ -105,7 +105,10 @@ var executorTable = table{
 		},
 		{
 			name: "headless",
-			doc:  []string{"false shows the browser's window, to watch or debug a run."},
+			doc: []string{
+				"Whether the host starts a headless browser when a run needs one. With false, a",
+				"run needs an executor page that is connected already.",
+			},
 		},
 		{
 			name: "no_sandbox",

@@ -52,7 +52,17 @@ type FatalError struct {
 	Reason string
 }
 
-func (e *FatalError) Error() string { return e.Answer.Error() }
+func (e *FatalError) Error() string {
+	if e.Answer == nil {
+		return e.Reason
+	}
+	return e.Answer.Message
+}
 
 // Unwrap returns the answer.
-func (e *FatalError) Unwrap() error { return e.Answer }
+func (e *FatalError) Unwrap() error {
+	if e.Answer == nil {
+		return nil
+	}
+	return e.Answer
+}

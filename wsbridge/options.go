@@ -3,6 +3,8 @@ package wsbridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -53,4 +55,48 @@ type DialOptions struct {
 	Header      http.Header  // more headers of the handshake
 	HTTPClient  *http.Client // nil means http.DefaultClient
 	Subprotocol string       // default protocol.Version; servers that don't select it are refused
+}
+
+const (
+	// minFrameBytes leaves room for an error frame.
+	minFrameBytes = 1 << 10
+
+	// maxRefusals bounds how many refusals wait for a peer that doesn't read them.
+	maxRefusals = 256
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if o.MaxFrameBytes == 0 {
+		o.MaxFrameBytes = 16 << 20
+	}
+	for _, number := range []struct {
+		value    *int
+		fallback int
+	}{{&o.MaxInFlight, 64}, {&o.WriteQueue, 64}, {&o.NotifyQueue, 1024}} {
+		if *number.value == 0 {
+			*number.value = number.fallback
+		}
+	}
+	o.PingInterval = orDuration(o.PingInterval, 30*time.Second)
+	o.WriteTimeout = orDuration(o.WriteTimeout, 30*time.Second)
+	o.CloseTimeout = orDuration(o.CloseTimeout, 5*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case o.MaxFrameBytes < minFrameBytes:
+		return o, fmt.Errorf("MaxFrameBytes is %d, the least is %d", o.MaxFrameBytes, minFrameBytes)
+	case o.MaxInFlight < 0 || o.WriteQueue < 0 || o.NotifyQueue < 0:
+		return o, errors.New("MaxInFlight, WriteQueue and NotifyQueue must be positive")
+	case o.WriteTimeout < 0 || o.CloseTimeout < 0:
+		return o, errors.New("WriteTimeout and CloseTimeout must be positive")
+	}
+	return o, nil
+}
+
+func orDuration(d, fallback time.Duration) time.Duration {
+	if d == 0 {
+		return fallback
+	}
+	return d
 }

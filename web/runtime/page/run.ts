@@ -4,11 +4,10 @@
  */
 
 import type { FromWorker } from "../sandbox/messages.ts";
-import { byteLength } from "../wire/envelope.ts";
 import { BUILTINS, ClosedError, RpcError } from "../wire/errors.ts";
-import type { RunFailure, RunRequest } from "../wire/methods.ts";
-import { readRunError } from "../wire/methods.ts";
+import { type RunFailure, type RunRequest, runError } from "../wire/methods.ts";
 import { boolean, object, optional, raw } from "../wire/shape.ts";
+import { byteLength } from "../wire/size.ts";
 import { MAX_DEPTH, valueProblem } from "../wire/value.ts";
 import type { Frame } from "./frame-link.ts";
 import type { Standby } from "./pool.ts";
@@ -45,7 +44,7 @@ export interface RunOutcome {
 const readResult = object({
   ok: boolean,
   value: optional(raw),
-  error: optional(readRunError),
+  error: optional(runError),
   unawaited: optional(raw),
 });
 
@@ -66,6 +65,8 @@ class Run {
   readonly #host: RunHost;
   readonly #frame: Frame;
   readonly #resolve: (outcome: RunOutcome) => void;
+  readonly #maxCalls: number;
+  readonly #maxInFlight: number;
   readonly #started = performance.now();
   readonly #calls = new Map<number, AbortController>();
   readonly #texts = { stdout: "", stderr: "" };
@@ -91,6 +92,8 @@ class Run {
     this.#frame = frame;
     this.#resolve = resolve;
     this.#outputLeft = request.max_output_bytes;
+    this.#maxCalls = request.max_calls || DEFAULT_MAX_CALLS;
+    this.#maxInFlight = request.max_calls_in_flight || DEFAULT_MAX_IN_FLIGHT;
   }
 
   start(signal: AbortSignal): void {
@@ -110,11 +113,11 @@ class Run {
   }
 
   #pythonRequest(): string {
-    const { code, filename, inputs, previous, max_calls, max_calls_in_flight } = this.#request;
+    const { code, filename, inputs, previous } = this.#request;
     const limits = JSON.stringify({
       max_depth: MAX_DEPTH,
-      max_calls: max_calls ?? DEFAULT_MAX_CALLS,
-      max_calls_in_flight: max_calls_in_flight ?? DEFAULT_MAX_IN_FLIGHT,
+      max_calls: this.#maxCalls,
+      max_calls_in_flight: this.#maxInFlight,
     });
     const before = previous === undefined ? "" : `"previous":${previous},`;
     return `{"code":${JSON.stringify(code)},"filename":${JSON.stringify(filename)},"inputs":${inputs},${before}"limits":${limits}}`;
@@ -160,22 +163,21 @@ class Run {
     // Ids only grow, so that an answered call can't be answered again.
     if (id <= this.#lastCall || args[0] !== "{" || valueProblem(args) !== null) return this.#tampered();
     this.#lastCall = id;
-    const { max_calls = DEFAULT_MAX_CALLS, max_calls_in_flight: most = DEFAULT_MAX_IN_FLIGHT } = this.#request;
     this.#callCount++;
-    if (this.#callCount > max_calls) {
+    if (this.#callCount > this.#maxCalls) {
       return this.#settleError(
         id,
         "RuntimeError",
         "CallLimitError",
-        `this run made ${max_calls} capability calls, the limit of one run`,
+        `this run made ${this.#maxCalls} capability calls, the limit of one run`,
       );
     }
-    if (this.#calls.size >= most) {
+    if (this.#calls.size >= this.#maxInFlight) {
       return this.#settleError(
         id,
         "RuntimeError",
         "CallLimitError",
-        `${most} capability calls are in flight, the limit of one run: await some first`,
+        `${this.#maxInFlight} capability calls are in flight, the limit of one run: await some first`,
       );
     }
     const controller = new AbortController();

@@ -40,9 +40,7 @@ export async function openSession(connection: Connection, identity: Identity, ex
   const { token, kind, name, version } = identity;
   const hello = JSON.stringify({ protocol: PROTOCOL, token, client: { name, version }, kind, can_execute: true });
   try {
-    const result = readHelloResult(await connection.call(Method.hello, hello), "result");
-    if (result.protocol !== PROTOCOL) throw new Error(`the host speaks ${result.protocol}, this page ${PROTOCOL}`);
-    readCatalog(result.catalog, "catalog");
+    const result = readHelloResult(await connection.call(Method.hello, hello));
     const { max_frame_bytes: maxFrameBytes, max_in_flight: maxInFlight } = result.limits;
     connection.limits = { maxFrameBytes, maxInFlight };
     serve(connection, executor, new Slots(maxInFlight));
@@ -62,11 +60,10 @@ export function reportStatus(connection: Connection, status: PoolStatus): void {
 
 function serve(connection: Connection, executor: Executor, slots: Slots): void {
   connection.onNotification(Method.catalogChanged, (params) => {
-    readCatalog(params, "params");
-    executor.bind(params);
+    executor.bind(readCatalog(params));
   });
   connection.handle(Method.run, async (params, signal) => {
-    const request = readRun(params, "params");
+    const request = readRun(params);
     let outcome: RunOutcome;
     try {
       outcome = await executor.run(request, new SessionHost(connection, request.run_id, slots), signal);
@@ -102,7 +99,7 @@ class SessionHost implements RunHost {
     const release = await this.#slots.take(signal);
     try {
       const params = `{"run_id":${this.#runId},"name":${JSON.stringify(name)},"arguments":${args}}`;
-      return readToolResult(await this.#connection.call(Method.toolCall, params, signal), "result").value;
+      return readToolResult(await this.#connection.call(Method.toolCall, params, signal)).value;
     } finally {
       release();
     }

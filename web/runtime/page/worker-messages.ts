@@ -20,7 +20,7 @@ export function readWorkerMessage(data: unknown, ports: readonly MessagePort[]):
   }
   if (typeof data !== "object" || data === null || !Object.hasOwn(data, "t")) return null;
   const message = data as Record<string, unknown>;
-  const kind = message["t"];
+  const kind = message.t;
   if (typeof kind !== "string" || !Object.hasOwn(FIELDS, kind)) return null;
   const fields = FIELDS[kind as FromWorker["t"]];
   const names = Object.keys(message);
@@ -30,11 +30,8 @@ export function readWorkerMessage(data: unknown, ports: readonly MessagePort[]):
     if (typeof value !== type) return null;
     if (typeof value === "string" && !value.isWellFormed()) return null;
   }
-  if (
-    (kind === "call" || kind === "cancel") &&
-    !(Number.isSafeInteger(message["id"]) && (message["id"] as number) >= 1)
-  )
+  if ((kind === "call" || kind === "cancel") && !(Number.isSafeInteger(message.id) && (message.id as number) >= 1))
     return null;
-  if (kind === "output" && message["stream"] !== "stdout" && message["stream"] !== "stderr") return null;
+  if (kind === "output" && message.stream !== "stdout" && message.stream !== "stderr") return null;
   return message as FromWorker;
 }

@@ -102,14 +102,14 @@ function spawn({ id, mode }: ToFrame & { t: "spawn" }, port: MessagePort | undef
 /** A worker's message. It may say anything, so only what harms nobody but itself is acted on. */
 function hear(id: number, running: Running, message: unknown): void {
   const data = (typeof message === "object" && message !== null ? message : {}) as Partial<Record<string, unknown>>;
-  const kind = data["t"] as WorkerToFrame["t"] | undefined;
+  const kind = data.t as WorkerToFrame["t"] | undefined;
   if (kind === "stopped") {
     running.stopped = true;
     running.onStopped();
-  } else if (kind === "failed" && typeof data["message"] === "string") {
-    tell({ t: "failed", id, message: data["message"].slice(0, 2000) });
-  } else if (kind === "base" && running.mode === "make" && base === undefined && data["base"] instanceof ArrayBuffer) {
-    base = data["base"]; // made before any snippet ran
+  } else if (kind === "failed" && typeof data.message === "string") {
+    tell({ t: "failed", id, message: data.message.slice(0, 2000) });
+  } else if (kind === "base" && running.mode === "make" && base === undefined && data.base instanceof ArrayBuffer) {
+    base = data.base; // made before any snippet ran
     tell({ t: "base", id, bytes: base.byteLength });
   } else if (++running.forged > MAX_FORGED) {
     // It could keep this thread busy for as long as it likes.

@@ -19,9 +19,9 @@ const MAC = [
 
 /** A Chromium-family browser: TOOLPLANE_BROWSER, or the first one found. Throws, naming the way out, when there is none. */
 export function findBrowser(): string {
-  const named = process.env["TOOLPLANE_BROWSER"];
+  const named = process.env.TOOLPLANE_BROWSER;
   if (named) return named;
-  const folders = (process.env["PATH"] ?? "").split(path.delimiter);
+  const folders = (process.env.PATH ?? "").split(path.delimiter);
   const found = [...NAMES.flatMap((name) => folders.map((folder) => path.join(folder, name))), ...MAC].find(runnable);
   if (found !== undefined) return found;
   throw new Error(

@@ -111,7 +111,7 @@ export class Peer {
     const previous = options.previous === undefined ? "" : `,"previous":${options.previous}`;
     const params = `${fields.slice(0, -1)},"inputs":${options.inputs ?? "{}"}${previous}}`;
     if (this.connection === undefined) throw new Error("no page is connected");
-    return { ...readRunResult(await this.connection.call(Method.run, params, options.signal), "result"), runId };
+    return { ...readRunResult(await this.connection.call(Method.run, params, options.signal)), runId };
   }
 
   /** Resolves when the page has told `ready` with at least `pool` standbys. */
@@ -140,14 +140,14 @@ export class Peer {
     connection.limits = { maxFrameBytes: this.limits.max_frame_bytes, maxInFlight: this.limits.max_in_flight };
     this.connection = connection;
     connection.handle(Method.hello, async (params) => {
-      const hello = readHello(params, "params");
+      const hello = readHello(params);
       if (hello.token !== TOKEN) throw new RpcError(-32001, "wrong token");
       this.helloes.push(hello);
       const head = JSON.stringify({ protocol: PROTOCOL, server: { name: "peer", version: "1" }, limits: this.limits });
       return `${head.slice(0, -1)},"catalog":${this.catalog}}`;
     });
     connection.handle(Method.toolCall, async (params, signal) => {
-      const call = readToolCall(params, "params");
+      const call = readToolCall(params);
       const tool = this.tools.get(call.name);
       if (tool === undefined) {
         throw RpcError.of(-32010, "LookupError", "UnknownCapabilityError", `unknown capability ${call.name}`);
@@ -155,11 +155,11 @@ export class Peer {
       return `{"value":${await tool(call.arguments, { signal, runId: call.run_id })}}`;
     });
     connection.onNotification(Method.output, (params) => {
-      const { run_id, stream, text } = readOutput(params, "params");
+      const { run_id, stream, text } = readOutput(params);
       this.output.push({ runId: run_id, stream, text, at: performance.now() });
     });
     connection.onNotification(Method.status, (params) => {
-      this.statuses.push(readStatus(params, "params"));
+      this.statuses.push(readStatus(params));
       for (const wake of this.#onStatus.splice(0)) wake();
     });
   }

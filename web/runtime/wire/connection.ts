@@ -5,24 +5,20 @@
  * BUFFERED_FRAMES full frames waiting in the socket. What goes over a bound is refused at once, and the other calls go on unharmed.
  */
 
-import {
-  decodeFrame,
-  encodeError,
-  encodeNotification,
-  encodeRequest,
-  encodeResult,
-  fits,
-  type Message,
-} from "./envelope.ts";
+import { decodeFrame, encodeError, encodeNotification, encodeRequest, encodeResult, type Message } from "./envelope.ts";
 import { ClosedError, Code, FrameError, RpcError } from "./errors.ts";
 import { Method, readCancel } from "./methods.ts";
+import { fits } from "./size.ts";
 
 /** The part of a WebSocket that is used; its events are message, close and error. */
 export type Socket = EventTarget & Pick<WebSocket, "bufferedAmount" | "send" | "close">;
 
-/** Answers a request with the raw JSON text of its result, or throws RpcError. `signal` aborts when the other side cancels. */
-export type Handler = (params: string, signal: AbortSignal) => Promise<string>;
-export type NotificationHandler = (params: string) => void;
+/**
+ * Answers a request with the raw JSON text of its result, or throws RpcError or FrameError. `params` is undefined when the frame has none;
+ * `signal` aborts when the other side cancels and when the connection ends.
+ */
+export type Handler = (params: string | undefined, signal: AbortSignal) => Promise<string>;
+export type NotificationHandler = (params: string | undefined) => void;
 
 export interface Limits {
   maxFrameBytes: number;
@@ -182,13 +178,7 @@ export class Connection {
     try {
       message = decodeFrame(data);
     } catch (error) {
-      const { code, message: words, id } = error as FrameError;
-      // A broken answer can't be answered; a call that waits for it fails at once instead of waiting forever.
-      const call = id === null ? undefined : this.#calls.get(id);
-      if (call !== undefined && id !== null) {
-        this.#calls.delete(id);
-        call.reject(new RpcError(code, `the host's answer breaks the protocol: ${words}`));
-      } else this.#socket.send(encodeError(id, code, words));
+      this.#refuse(error as FrameError);
       return;
     }
     switch (message.kind) {
@@ -200,11 +190,18 @@ export class Connection {
           this.#take(message.id)?.reject(new RpcError(message.code, message.message, message.data));
         break;
       case "notification":
-        this.#notified(message.method, message.params ?? "{}");
+        this.#notified(message.method, message.params);
         break;
       case "request":
-        void this.#answer(message.id, message.method, message.params ?? "{}");
+        void this.#answer(message.id, message.method, message.params);
     }
+  }
+
+  #refuse({ code, message, id, answer }: FrameError): void {
+    if (!answer) this.#reply(encodeError(id, code, message));
+    else if (id !== null)
+      this.#take(id)?.reject(new RpcError(code, `the host's answer breaks the protocol: ${message}`));
+    else console.warn(`dropped an answer that breaks the protocol: ${message}`);
   }
 
   #take(id: number): Pending | undefined {
@@ -213,18 +210,24 @@ export class Connection {
     return call;
   }
 
-  #notified(method: string, params: string): void {
+  #notified(method: string, params: string | undefined): void {
     try {
-      if (method === Method.cancel) this.#answering.get(readCancel(params, "params").id)?.abort();
-      else this.#notifications.get(method)?.(params);
+      const handler = this.#notifications.get(method);
+      if (method === Method.cancel) this.#answering.get(readCancel(params).id)?.abort();
+      else if (handler !== undefined) handler(params);
+      else if (this.#handlers.has(method)) throw new FrameError(Code.invalidRequest, "a request needs an id");
+      else throw new FrameError(Code.methodNotFound, "unknown method");
     } catch (error) {
       // A notification has no answer: a broken one is dropped, and the console of a person who looks for it says so.
       console.warn(`${method}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
-  async #answer(id: number, method: string, params: string): Promise<void> {
+  async #answer(id: number, method: string, params: string | undefined): Promise<void> {
     const handler = this.#handlers.get(method);
+    if (handler === undefined && (method === Method.cancel || this.#notifications.has(method))) {
+      return this.#reply(encodeError(id, Code.invalidRequest, `${method} is a notification, it has no id`));
+    }
     if (handler === undefined)
       return this.#reply(encodeError(id, Code.methodNotFound, `unknown method ${JSON.stringify(method)}`));
     if (this.#answering.has(id)) {

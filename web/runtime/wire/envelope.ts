@@ -4,14 +4,15 @@
  */
 
 import { Code, FrameError } from "./errors.ts";
-import { type Member, members, skipSpace } from "./spans.ts";
-import { textProblem } from "./value.ts";
+import { Scanner, SyntaxProblem } from "./scanner.ts";
+import { entries, integer, object, optional, type Reader, type ShapeError, string } from "./shape.ts";
+import { byteLength } from "./size.ts";
 
 export interface Request {
   readonly kind: "request";
   readonly id: number;
   readonly method: string;
-  /** Raw JSON text, or undefined when the frame has none. */
+  /** Raw JSON text of an object, or undefined when the frame has none. */
   readonly params: string | undefined;
 }
 export interface Notification {
@@ -30,109 +31,135 @@ export interface Failure {
   readonly id: number | null;
   readonly code: number;
   readonly message: string;
+  /** Raw JSON text of an object. */
   readonly data: string | undefined;
 }
 export type Message = Request | Notification | Response | Failure;
 
-const ENVELOPE = new Set(["jsonrpc", "id", "method", "params", "result", "error"]);
-const ERROR = new Set(["code", "message", "data"]);
+const MEMBERS = ["jsonrpc", "id", "method", "params", "result", "error"] as const;
+type Member = (typeof MEMBERS)[number];
+const MAX_METHOD_BYTES = 128;
 
-/** Reads one frame. Throws FrameError for everything that isn't exactly one message of the protocol. */
+/** Reads one frame. Throws FrameError for everything that isn't exactly one message of the protocol; syntax goes before all else. */
 export function decodeFrame(text: string): Message {
-  const spans = parseObject(text);
-  const at = index(text, spans, ENVELOPE, "message");
-  const id = at.has("id") ? readId(at.get("id") as string) : undefined;
-  const known = typeof id === "number" ? id : null;
-  const fail = (problem: string): never => {
-    throw new FrameError(Code.invalidRequest, problem, known);
-  };
-  if (at.get("jsonrpc") !== '"2.0"') fail('"jsonrpc" must be "2.0"');
-
-  const params = at.get("params");
-  if (params !== undefined && params[0] !== "{") fail('"params" must be an object');
-
-  if (at.has("method")) {
-    const method = readString(at.get("method") as string) ?? fail('"method" must be a string');
-    if (method === "") fail('"method" must not be empty');
-    if (at.has("result") || at.has("error")) fail('a message with "method" has neither "result" nor "error"');
-    if (id === undefined) return { kind: "notification", method, params };
-    if (id === null) return fail('"id" of a request must be an integer of at least 1');
-    return { kind: "request", id, method, params };
-  }
-  if (params !== undefined) fail('"params" without "method"');
-  if (id === undefined) return fail('a message has "method", or "id" with "result" or "error"');
-  const result = at.get("result");
-  const error = at.get("error");
-  if (result !== undefined && error !== undefined) return fail('"result" and "error" exclude each other');
-  if (result !== undefined) {
-    if (id === null) return fail('"id" of a result must be an integer of at least 1');
-    return { kind: "response", id, result };
-  }
-  if (error === undefined) return fail('an answer has "result" or "error"');
-  return { kind: "error", id, ...readError(error, known) };
-}
-
-/** Checks that the text is one JSON object that may travel, and cuts it into members. */
-function parseObject(text: string): Member[] {
+  const envelope = new Envelope();
   try {
-    JSON.parse(text);
-  } catch {
-    throw new FrameError(Code.parse, "not valid JSON");
+    const scanner = new Scanner(text);
+    envelope.read(scanner);
+    scanner.end();
+  } catch (error) {
+    if (error instanceof SyntaxProblem) throw envelope.refusal(Code.parse, `the frame isn't JSON: ${error.message}`);
+    throw error;
   }
-  const problem = textProblem(text);
-  if (problem !== null) throw new FrameError(Code.parse, problem);
-  const spans = members(text);
-  if (spans === null) {
-    const batch = text[skipSpace(text, 0)] === "[";
-    throw new FrameError(
-      Code.invalidRequest,
-      batch ? "batches are not supported: send one message a frame" : "a message must be an object",
-    );
-  }
-  return spans;
+  return envelope.message();
 }
 
-function index(text: string, spans: Member[], allowed: ReadonlySet<string>, what: string): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const { name, start, end } of spans) {
-    if (!allowed.has(name))
-      throw new FrameError(Code.invalidRequest, `unknown member ${JSON.stringify(name)} in the ${what}`);
-    if (found.has(name))
-      throw new FrameError(Code.invalidRequest, `member ${JSON.stringify(name)} stands twice in the ${what}`);
-    found.set(name, text.slice(start, end));
+/** Collects what a frame says while it's read. */
+class Envelope {
+  readonly #has = new Map<Member, string>();
+  #idCount = 0;
+  #id: number | null = null;
+  #problem: string | null = null;
+
+  read(scanner: Scanner): void {
+    const first = scanner.peek();
+    if (first !== "{") {
+      this.#complain(first === "[" ? "batches are refused, send one message per frame" : "a message is an object");
+      scanner.value();
+      return;
+    }
+    scanner.object((name) => {
+      const member = MEMBERS.find((known) => known === name);
+      if (member === undefined) this.#complain(`unknown member ${JSON.stringify(name.slice(0, 40))}`);
+      else if (this.#has.has(member)) this.#complain(`duplicate member "${member}"`);
+      if (member === "id") this.#idCount++;
+      const fresh = member !== undefined && !this.#has.has(member);
+      if (fresh) this.#has.set(member, ""); // a value that is cut off still tells what the frame was meant to be
+      const raw = scanner.value();
+      if (!fresh) return;
+      this.#has.set(member, raw);
+      if (member === "id") this.#id = readId(raw);
+    });
   }
-  return found;
+
+  message(): Message {
+    const error = this.#has.get("error");
+    let failure: ReturnType<typeof readErrorObject> | undefined;
+    try {
+      if (error !== undefined) failure = readErrorObject(error, "error");
+    } catch (problem) {
+      this.#complain((problem as ShapeError).message);
+    }
+    const method = this.#judge();
+    if (this.#problem !== null) throw this.refusal(Code.invalidRequest, `not a JSON-RPC 2.0 message: ${this.#problem}`);
+    const params = this.#has.get("params");
+    if (failure !== undefined) {
+      return { kind: "error", id: this.#id, code: failure.code, message: failure.message, data: failure.data };
+    }
+    if (method === undefined) return { kind: "response", id: this.#id ?? 0, result: this.#has.get("result") ?? "" };
+    return this.#id === null
+      ? { kind: "notification", method, params }
+      : { kind: "request", id: this.#id, method, params };
+  }
+
+  /** The refusal, with the id that it's about only where the frame leaves no doubt: one valid id, and either a call or an answer. */
+  refusal(code: number, message: string): FrameError {
+    const answer = this.#has.has("result") || this.#has.has("error");
+    const call = this.#has.has("method");
+    return new FrameError(code, message, this.#idCount === 1 && answer !== call ? this.#id : null, answer && !call);
+  }
+
+  #complain(problem: string): void {
+    this.#problem ??= problem;
+  }
+
+  #judge(): string | undefined {
+    const has = this.#has;
+    const version = has.get("jsonrpc");
+    if (version === undefined || decodeString(version) !== "2.0") this.#complain('"jsonrpc" must be "2.0"');
+    const id = has.get("id");
+    if (id !== undefined && this.#id === null && id !== "null") {
+      this.#complain('"id" must be an integer from 1 to 2**53-1, written without fraction or exponent');
+    }
+    const params = has.get("params");
+    if (params !== undefined && params[0] !== "{") this.#complain('"params" must be an object');
+    const answer = has.has("result") || has.has("error");
+    const raw = has.get("method");
+    if (raw !== undefined) {
+      const method = decodeString(raw) ?? "";
+      if (method === "" || byteLength(method) > MAX_METHOD_BYTES)
+        this.#complain(`"method" must be a string of 1 to ${MAX_METHOD_BYTES} bytes`);
+      if (answer) this.#complain('"method" stands beside a result or error');
+      if (id === "null") this.#complain("the id of a request is an integer; a notification has none");
+      return method;
+    }
+    if (!answer) this.#complain('it has neither "method", "result" nor "error"');
+    else if (has.has("result") && has.has("error")) this.#complain('"result" stands beside "error"');
+    else if (params !== undefined) this.#complain('"params" stands in an answer');
+    else if (id === undefined) this.#complain("an answer needs an id");
+    else if (has.has("result") && id === "null") this.#complain("the id of a result can't be null");
+    return undefined;
+  }
 }
 
 function readId(raw: string): number | null {
-  if (raw === "null") return null;
   const id = /^[1-9][0-9]{0,15}$/.test(raw) ? Number(raw) : Number.NaN;
-  if (!Number.isSafeInteger(id)) {
-    throw new FrameError(Code.invalidRequest, '"id" must be an integer from 1 to 2**53-1');
-  }
-  return id;
+  return Number.isSafeInteger(id) ? id : null;
 }
 
-function readString(raw: string): string | null {
+function decodeString(raw: string): string | null {
   return raw[0] === '"' ? (JSON.parse(raw) as string) : null;
 }
 
-function readError(raw: string, id: number | null): { code: number; message: string; data: string | undefined } {
-  const fail = (problem: string): never => {
-    throw new FrameError(Code.invalidRequest, problem, id);
-  };
-  const spans = members(raw);
-  if (spans === null) return fail('"error" must be an object');
-  const at = index(raw, spans, ERROR, "error");
-  const code = at.get("code");
-  const message = at.get("message");
-  if (code === undefined || !/^-?(0|[1-9][0-9]{0,9})$/.test(code)) return fail('"error.code" must be an integer');
-  const words = message === undefined ? null : readString(message);
-  if (words === null) return fail('"error.message" must be a string');
-  const data = at.get("data");
-  if (data !== undefined && data[0] !== "{") return fail('"error.data" must be an object');
-  return { code: Number(code), message: words, data };
-}
+/** Raw text of an error's data: an object whose "builtin" and "type", where it has them, are strings. */
+const errorData: Reader<string> = (raw, path) => {
+  for (const [name, value] of entries(raw, path)) {
+    if (name === "builtin" || name === "type") string(value, `${path}.${name}`);
+  }
+  return raw;
+};
+
+const readErrorObject = object({ code: integer(-(2 ** 31), 2 ** 31 - 1), message: string, data: optional(errorData) });
 
 /** A request's frame. `params` is the raw text of an object. */
 export function encodeRequest(id: number, method: string, params: string): string {
@@ -150,27 +177,4 @@ export function encodeResult(id: number, result: string): string {
 export function encodeError(id: number | null, code: number, message: string, data?: string): string {
   const tail = data === undefined ? "" : `,"data":${data}`;
   return `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":${JSON.stringify(message.toWellFormed())}${tail}}}`;
-}
-
-/** How many bytes the text takes as UTF-8, without building them. */
-export function byteLength(text: string): number {
-  let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code < 0x80) continue;
-    if (code < 0x800) bytes++;
-    else {
-      bytes += 2;
-      if (code >= 0xd800 && code <= 0xdbff) {
-        i++; // a pair is two units here and four bytes there
-      }
-    }
-  }
-  return bytes;
-}
-
-/** Whether the text fits into a frame of `limit` bytes. Counts only where the length alone doesn't tell. */
-export function fits(text: string, limit: number): boolean {
-  if (text.length > limit) return false;
-  return text.length * 3 <= limit || byteLength(text) <= limit;
 }

@@ -47,15 +47,19 @@ export class ClosedError extends Error {
   override readonly name = "ClosedError";
 }
 
-/** A frame that breaks the protocol. `id` is the sender's request id where the frame still told it. */
+/** A message that breaks the protocol, and what to do about it. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
   readonly code: number;
+  /** The request that the refusal is about, where the message leaves no doubt. */
   readonly id: number | null;
+  /** It was meant as an answer. Answers are never answered: this side's own request `id` fails instead. */
+  readonly answer: boolean;
 
-  constructor(code: number, message: string, id: number | null = null) {
+  constructor(code: number, message: string, id: number | null = null, answer = false) {
     super(message);
     this.code = code;
     this.id = id;
+    this.answer = answer;
   }
 }

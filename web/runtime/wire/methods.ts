@@ -1,9 +1,13 @@
-/** The methods of toolplane.v1 and their payloads; the same as wsbridge/protocol/methods.go. */
+/** The methods of toolplane.v1 and their payloads; the same as wsbridge/protocol/methods.go and rules.go. */
 
+import type { Message } from "./envelope.ts";
+import { Code, FrameError } from "./errors.ts";
 import {
   boolean,
+  checked,
   integer,
   list,
+  nonEmpty,
   nullable,
   number,
   object,
@@ -13,6 +17,7 @@ import {
   raw,
   rawObject,
   rawRecord,
+  ShapeError,
   string,
 } from "./shape.ts";
 
@@ -37,40 +42,40 @@ const binding = object({
   params: list(string),
   call: string,
 });
+const catalog = object({ revision: integer(0), bindings: list(binding) });
+/** Checked like the rest, but kept as text: it goes on to Python as it is. */
+const rawCatalog: Reader<string> = (text, path) => {
+  catalog(text, path);
+  return text;
+};
 
-/** `catalog.changed`, and the catalog in the answer to hello. */
-export const readCatalog = object({ revision: integer(0), bindings: list(binding) });
-
-export const readHello = object({
-  protocol: string,
+const hello = object({
+  protocol: oneOf(PROTOCOL),
   token: string,
   client,
   kind: oneOf("headless", "console", "extension"),
   can_execute: boolean,
 });
-
-/** The answer to hello. The catalog is kept as text as well: it goes on to Python as it is. */
-export const readHelloResult = object({
-  protocol: string,
+const helloResult = object({
+  protocol: oneOf(PROTOCOL),
   server: client,
-  limits: object({ max_frame_bytes: integer(1024), max_in_flight: integer(1) }),
-  catalog: rawObject,
+  limits: object({ max_frame_bytes: integer(1), max_in_flight: integer(1) }),
+  catalog: rawCatalog,
 });
 
-export const readToolCall = object({ run_id: string, name: string, arguments: rawObject });
-export const readToolResult = object({ value: raw });
+const toolCall = object({ run_id: nonEmpty, name: nonEmpty, arguments: rawObject });
+const toolResult = object({ value: raw });
 
-export const readOutput = object({ run_id: string, stream: oneOf("stdout", "stderr"), text: string });
-
-export const readStatus = object({
+const output = object({ run_id: nonEmpty, stream: oneOf("stdout", "stderr"), text: string });
+const status = object({
   ready: boolean,
   pool: integer(0),
   detail: optional(string),
   snapshot: optional(oneOf("memory", "none")),
 });
 
-export const readRun = object({
-  run_id: string,
+const run = object({
+  run_id: nonEmpty,
   code: string,
   filename: string,
   fresh: boolean,
@@ -78,37 +83,103 @@ export const readRun = object({
   previous: optional(raw),
   timeout_ms: integer(1),
   max_output_bytes: integer(0),
-  max_calls: optional(integer(1)),
-  max_calls_in_flight: optional(integer(1)),
+  /** 0 and missing mean the default. */
+  max_calls: optional(integer(0)),
+  max_calls_in_flight: optional(integer(0)),
 });
-export type RunRequest = ReturnType<typeof readRun>;
+export type RunRequest = ReturnType<typeof run>;
 
-export const readRunError = object({ type: string, builtin: string, message: string, traceback: string });
-export type RunFailure = ReturnType<typeof readRunError>;
+export const runError = object({ type: string, builtin: string, message: string, traceback: string });
+export type RunFailure = ReturnType<typeof runError>;
 
-export const readRunResult = object({
-  ok: boolean,
-  value: raw,
-  stdout: string,
-  stderr: string,
-  output_truncated: boolean,
-  tampered: boolean,
-  error: nullable(readRunError),
-  duration_ms: number,
-});
+const runResult = checked(
+  object({
+    ok: boolean,
+    value: raw,
+    stdout: string,
+    stderr: string,
+    output_truncated: boolean,
+    tampered: boolean,
+    error: nullable(runError),
+    duration_ms: checked(number, (ms) => (ms < 0 ? "must not be negative" : null)),
+  }),
+  ({ ok, error }) => (ok === (error === null) ? null : 'must have an "error" exactly when "ok" is false'),
+);
 
-export const readCancel = object({ id: integer(1) });
+const cancel = object({ id: integer(1) });
 
-/** Every method's params, by who may send it. Used to check messages of either side against the shared vectors. */
-export const CLIENT_TO_HOST: Readonly<Record<string, Reader<unknown>>> = {
-  [Method.hello]: readHello,
-  [Method.toolCall]: readToolCall,
-  [Method.output]: readOutput,
-  [Method.status]: readStatus,
-  [Method.cancel]: readCancel,
+/** Reads params. Missing ones are read as {}. Throws FrameError with code invalidParams. */
+function params<T>(reader: Reader<T>): (text: string | undefined) => T {
+  return (text = "{}") => read(reader, text, "params", Code.invalidParams);
+}
+
+/** Reads a result. Throws FrameError with code invalidRequest: the other side answered, but not with what the method promises. */
+function result<T>(reader: Reader<T>): (text: string) => T {
+  return (text) => read(reader, text, "result", Code.invalidRequest);
+}
+
+function read<T>(reader: Reader<T>, text: string, path: string, code: number): T {
+  try {
+    return reader(text, path);
+  } catch (error) {
+    if (error instanceof ShapeError) throw new FrameError(code, error.message);
+    throw error;
+  }
+}
+
+export const readHello = params(hello);
+export const readHelloResult = result(helloResult);
+export const readToolCall = params(toolCall);
+export const readToolResult = result(toolResult);
+export const readOutput = params(output);
+export const readStatus = params(status);
+export const readRun = params(run);
+export const readRunResult = result(runResult);
+export const readCatalog = params(rawCatalog);
+export const readCancel = params(cancel);
+
+export type Side = "client-to-host" | "host-to-client";
+
+interface Rule {
+  readonly from: Side | "either";
+  readonly params: (text: string | undefined) => unknown;
+  /** Missing for notifications. */
+  readonly result?: (text: string) => unknown;
+}
+
+const RULES: Readonly<Record<string, Rule>> = {
+  [Method.hello]: { from: "client-to-host", params: readHello, result: readHelloResult },
+  [Method.toolCall]: { from: "client-to-host", params: readToolCall, result: readToolResult },
+  [Method.output]: { from: "client-to-host", params: readOutput },
+  [Method.status]: { from: "client-to-host", params: readStatus },
+  [Method.run]: { from: "host-to-client", params: readRun, result: readRunResult },
+  [Method.catalogChanged]: { from: "host-to-client", params: readCatalog },
+  [Method.cancel]: { from: "either", params: readCancel },
 };
-export const HOST_TO_CLIENT: Readonly<Record<string, Reader<unknown>>> = {
-  [Method.run]: readRun,
-  [Method.catalogChanged]: readCatalog,
-  [Method.cancel]: readCancel,
-};
+
+/** Judges a message of `from` by its method: who may send it, as what, with which params. Throws FrameError. */
+export function checkCall(from: Side, message: Message): void {
+  if (message.kind !== "request" && message.kind !== "notification") return;
+  const { method } = message;
+  const id = message.kind === "request" ? message.id : null;
+  const rule = Object.hasOwn(RULES, method) ? RULES[method] : undefined;
+  if (rule === undefined || (rule.from !== "either" && rule.from !== from)) {
+    throw new FrameError(Code.methodNotFound, `method ${JSON.stringify(method)} isn't one that this side answers`, id);
+  }
+  if (rule.result !== undefined && id === null)
+    throw new FrameError(Code.invalidRequest, `${method} is a request, it needs an id`);
+  if (rule.result === undefined && id !== null) {
+    throw new FrameError(Code.invalidRequest, `${method} is a notification, it has no id`, id);
+  }
+  try {
+    rule.params(message.params);
+  } catch (error) {
+    if (error instanceof FrameError) throw new FrameError(error.code, error.message, id);
+    throw error;
+  }
+}
+
+/** Judges an answer to a request of `method`. Errors fit every method. Throws FrameError. */
+export function checkAnswer(method: string, message: Message): void {
+  if (message.kind === "response") RULES[method]?.result?.(message.result);
+}

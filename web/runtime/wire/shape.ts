@@ -1,16 +1,32 @@
 /**
  * Strict decoding of params and results: every member is known, spelled exactly, of the right type and there once.
- * A shape is written once and gives both the check and the TypeScript type.
+ * A shape is written once and gives both the check and the TypeScript type. It reads text that was scanned before, so its syntax is right.
  */
 
-import { Code, FrameError } from "./errors.ts";
-import { elements, members } from "./spans.ts";
+import { Scanner } from "./scanner.ts";
 
-/** Reads raw JSON text as T, or throws FrameError (invalid params) with `path` in its message. */
+/** The text doesn't have the shape; the message starts with the path. */
+export class ShapeError extends Error {
+  override readonly name = "ShapeError";
+}
+
+/** Reads raw JSON text, without space around it, as T, or throws ShapeError. */
 export type Reader<T> = (raw: string, path: string) => T;
 
 function refuse(path: string, problem: string): never {
-  throw new FrameError(Code.invalidParams, `${path} ${problem}`);
+  throw new ShapeError(`${path} ${problem}`);
+}
+
+/** The members of the object in `raw`, as text. Each name stands once. */
+export function entries(raw: string, path: string): Map<string, string> {
+  if (raw[0] !== "{") refuse(path, "must be an object");
+  const found = new Map<string, string>();
+  const scanner = new Scanner(raw);
+  scanner.object((name) => {
+    if (found.has(name)) refuse(`${path}.${name.slice(0, 40)}`, "stands twice");
+    found.set(name, scanner.value());
+  });
+  return found;
 }
 
 /** A value of the user's: any JSON, carried as the text it came in. */
@@ -25,6 +41,8 @@ export const string: Reader<string> = (text, path) =>
 export const boolean: Reader<boolean> = (text, path) =>
   text === "true" ? true : text === "false" ? false : refuse(path, "must be true or false");
 
+export const nonEmpty: Reader<string> = checked(string, (text) => (text === "" ? "must not be empty" : null));
+
 /** An integer from `least` to `most`, written without fraction and exponent. */
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER): Reader<number> {
   return (text, path) => {
@@ -34,7 +52,7 @@ export function integer(least: number, most = Number.MAX_SAFE_INTEGER): Reader<n
 }
 
 export const number: Reader<number> = (text, path) =>
-  /^[-0-9]/.test(text) ? Number(text) : refuse(path, "must be a number");
+  /^[-0-9]/.test(text) && Number.isFinite(Number(text)) ? Number(text) : refuse(path, "must be a number");
 
 /** One of the given strings. */
 export function oneOf<const T extends string>(...allowed: readonly T[]): Reader<T> {
@@ -48,22 +66,21 @@ export function nullable<T>(reader: Reader<T>): Reader<T | null> {
   return (text, path) => (text === "null" ? null : reader(text, path));
 }
 
-/** A list of at most `most` items. */
-export function list<T>(reader: Reader<T>, most = 100_000): Reader<T[]> {
+export function list<T>(reader: Reader<T>): Reader<T[]> {
   return (text, path) => {
-    const items = elements(text) ?? refuse(path, "must be a list");
-    if (items.length > most) refuse(path, `has more than ${most} items`);
-    return items.map((item, i) => reader(item, `${path}[${i}]`));
+    if (text[0] !== "[") refuse(path, "must be a list");
+    const items: T[] = [];
+    const scanner = new Scanner(text);
+    scanner.array(() => {
+      items.push(reader(scanner.value(), `${path}[${items.length}]`));
+    });
+    return items;
   };
 }
 
 /** An object whose names the user chose, each there once, carried as text. */
 export const rawRecord: Reader<string> = (text, path) => {
-  const seen = new Set<string>();
-  for (const { name } of members(text) ?? refuse(path, "must be an object")) {
-    if (seen.has(name)) refuse(`${path}.${name}`, "stands twice");
-    seen.add(name);
-  }
+  entries(text, path);
   return text;
 };
 
@@ -86,18 +103,24 @@ export type Shape<F extends Fields> = {
 export function object<F extends Fields>(fields: F): Reader<Shape<F>> {
   const known = new Map(Object.entries(fields));
   return (text, path) => {
-    const spans = members(text) ?? refuse(path, "must be an object");
     const found: Record<string, unknown> = Object.create(null);
-    for (const { name, start, end } of spans) {
+    for (const [name, value] of entries(text, path)) {
       const field = known.get(name);
-      if (field === undefined) refuse(`${path}.${name}`, "is unknown");
-      if (name in found) refuse(`${path}.${name}`, "stands twice");
-      const reader = typeof field === "function" ? field : field.optional;
-      found[name] = reader(text.slice(start, end), `${path}.${name}`);
+      if (field === undefined) refuse(`${path}.${name.slice(0, 40)}`, "is unknown");
+      found[name] = (typeof field === "function" ? field : field.optional)(value, `${path}.${name}`);
     }
     for (const [name, field] of known) {
-      if (!(name in found) && typeof field === "function") refuse(`${path}.${name}`, "is missing");
+      if (typeof field === "function" && !(name in found)) refuse(`${path}.${name}`, "is missing");
     }
     return found as Shape<F>;
+  };
+}
+
+/** A reader with one more rule: `rule` returns what is wrong, or null. */
+export function checked<T>(reader: Reader<T>, rule: (value: T) => string | null): Reader<T> {
+  return (text, path) => {
+    const value = reader(text, path);
+    const problem = rule(value);
+    return problem === null ? value : refuse(path, problem);
   };
 }

@@ -1,45 +1,142 @@
-"""The names that a snippet finds: call_tool, the store, and an alias for each capability."""
+"""The names that a snippet finds: call_tool, the result store, and an alias for each capability."""
 
+import difflib
 import json
-import types
 
-from _toolplane.calls import call, call_tool
-from _toolplane.errors import ToolError
+from _toolplane.calls import start_call, to_json
+from _toolplane.errors import ToolError, make_error
+
+_SAVE = "toolplane:results/save"
+_LOAD = "toolplane:results/load"
+_MAX_NEAREST = 3
+
+
+def call_tool(name, args=None, /, **arguments):
+    """Calls a capability by its canonical name.
+
+    issue = await call_tool("plugin:issues/get", {"id": 1})
+    issue = await call_tool("plugin:issues/get", id=1)
+    """
+
+    def encode(max_depth):
+        if not isinstance(name, str):
+            raise _invalid(f"call_tool takes the capability's name first, a string, not {type(name).__name__}")
+        if args is None:
+            return to_json(arguments, "arguments", max_depth)
+        if arguments:
+            raise _invalid(f"give the arguments of {name} as one dict or as keywords, not as both")
+        if not isinstance(args, dict):
+            raise _invalid(f"the arguments of {name} are a dict of names and values, not {_article_of(args)}")
+        return to_json(args, "arguments", max_depth)
+
+    return start_call(name, encode, "call_tool")
 
 
 def save_result(value, label=None):
-    """Keeps a JSON value on the host. Returns its handle: handle = await save_result(rows, label="rows")."""
-    arguments = {"value": value} if label is None else {"value": value, "label": label}
-    return call("toolplane:results/save", arguments, "handle")
+    """Keeps a JSON value on the host, for this and later runs.
+
+    handle = await save_result(rows, label="open issues")
+    """
+
+    def encode(max_depth):
+        # One level for the arguments object around the value.
+        text = to_json(value, "value", max_depth - 1, "ResultStoreError")
+        if label is None:
+            return f'{{"value":{text}}}'
+        if not isinstance(label, str):
+            raise _invalid(f"the label of save_result is a string, not {_article_of(label)}")
+        return f'{{"value":{text},"label":{to_json(label, "label", max_depth)}}}'
+
+    return start_call(_SAVE, encode, "save_result", unwrap="handle")
 
 
 def load_result(handle):
-    """The value kept under a handle: rows = await load_result(handle)."""
-    return call("toolplane:results/load", {"handle": handle})
+    """The value kept under a handle.
+
+    rows = await load_result(handle)
+    """
+
+    def encode(max_depth):
+        text = to_json(handle, "handle", max_depth)
+        if not isinstance(handle, str):
+            message = f"load_result takes the handle that save_result gave, a string, not {_article_of(handle)}"
+            raise make_error("ResultStoreError", "ValueError", message)
+        return f'{{"handle":{text}}}'
+
+    return start_call(_LOAD, encode, "load_result")
+
+
+class Scope:
+    """The capabilities of one provider: `issues.list(…)` for plugin:issues/list."""
+
+    def __init__(self, name):
+        self.__dict__["_Scope__name"] = name
+
+    def __getattr__(self, name):
+        tools = sorted(t for t in vars(self) if not t.startswith("_"))
+        if name.startswith("__"):
+            raise AttributeError(f"'{self.__name}' has no attribute '{name}'")
+        near = difflib.get_close_matches(name, tools, _MAX_NEAREST, 0.4) or tools[:_MAX_NEAREST]
+        shown = ", ".join(f"{self.__name}.{tool}" for tool in near)
+        raise AttributeError(f"{self.__name} has no tool {name}; nearest: {shown}")
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"{self.__name}.{name} can't be set: the tools of {self.__name} are Toolplane's")
+
+    __delattr__ = lambda self, name: self.__setattr__(name, None)
+
+    def __dir__(self):
+        return [tool for tool in vars(self) if not tool.startswith("_")]
+
+    def __repr__(self):
+        return f"<tools of {self.__name}: {', '.join(dir(self))}>"
 
 
 FIXED = {"call_tool": call_tool, "save_result": save_result, "load_result": load_result, "ToolError": ToolError}
+
+# The names of the current catalog. Replaced as a whole by bind.
 current = dict(FIXED)
 
 
 def bind(catalog_json):
-    """Replaces the aliases by those of a catalog."""
+    """Replaces the aliases by those of a catalog: {"revision", "bindings": [{name, flat?, scope?, tool?, params, call}]}.
+    The next run sees them."""
+    global current
     bound = dict(FIXED)
-    for binding in json.loads(catalog_json).get("bindings", ()):
-        alias = _alias(binding)
-        if binding.get("flat"):
-            bound.setdefault(binding["flat"], alias)
-        if binding.get("scope") and binding.get("tool"):
-            setattr(bound.setdefault(binding["scope"], types.SimpleNamespace()), binding["tool"], alias)
-    current.clear()
-    current.update(bound)
+    for binding in json.loads(catalog_json)["bindings"]:
+        flat, scope, tool = binding.get("flat"), binding.get("scope"), binding.get("tool")
+        if flat:
+            bound.setdefault(flat, _alias(binding, flat))
+        if scope and tool:
+            tools = bound.setdefault(scope, Scope(scope))
+            if isinstance(tools, Scope):
+                vars(tools)[tool] = _alias(binding, f"{scope}.{tool}")
+    current = bound
 
 
-def _alias(binding):
+def _alias(binding, shown):
     name = binding["name"]
+    shape = binding.get("call") or f"await {shown}(…)"
 
-    def alias(**arguments):
-        return call(name, arguments)
+    def alias(*positional, **arguments):
+        def encode(max_depth):
+            if positional:
+                raise _invalid(f"{shown} takes keyword arguments only; write: {shape}")
+            return to_json(arguments, "arguments", max_depth)
 
-    alias.__doc__ = binding.get("call")
+        return start_call(name, encode, shown)
+
+    alias.__name__ = shown.rpartition(".")[2]
+    alias.__qualname__ = shown
+    alias.__module__ = None
+    alias.__doc__ = f"Calls {name}.\n\n{shape}"
     return alias
+
+
+def _invalid(message):
+    return make_error("InvalidArgumentsError", "ValueError", message)
+
+
+def _article_of(value):
+    name = type(value).__name__
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"

@@ -1,57 +1,71 @@
-"""What a failed run says: type, nearest builtin, message, and a traceback without plumbing."""
+"""What a failed run says: type, nearest builtin, message, and a traceback of the user's own lines."""
 
+import sys
 import traceback
 
 from _toolplane.errors import nearest_builtin
+from _toolplane.site import PLUMBING
 
-_PLUMBING = "<toolplane>/", "/lib/python314.zip/pyodide/", "/lib/python314.zip/_pyodide/"
-# A message or traceback of any length must not become a frame that no one accepts.
+# Frames of these aren't the user's. The message says what the standard library found; its lines say nothing more.
+_NOT_THE_USER = PLUMBING, "<frozen ", f"{sys.prefix}/lib/python", "/lib/python"
+# A result must fit in a frame whatever the error's text.
 _MAX_MESSAGE = 64 << 10
 _MAX_TRACEBACK = 128 << 10
 
 
-def describe(error, host_type=None, message=None):
-    """The error object of a result for a raised exception."""
-    if message is None:
-        try:
-            message = str(error)
-        except BaseException:
-            message = "<the error's text could not be made>"
-    if host_type is None:
-        host_type = getattr(type(error), "host_type", None) or type(error).__name__
+def describe(error, frame=None):
+    """The error object of a result. `frame` is the place of an error that wasn't raised, as a FrameSummary."""
     return {
-        "type": _clean(str(host_type), 200),
+        "type": _clean(type(error).__name__, 200),
         "builtin": nearest_builtin(error),
-        "message": _clean(message, _MAX_MESSAGE),
-        "traceback": _clean(format_traceback(error), _MAX_TRACEBACK),
+        "message": _clean(_message(error), _MAX_MESSAGE),
+        "traceback": _clean(_traceback(error, frame), _MAX_TRACEBACK),
     }
 
 
-def format_traceback(error):
+def _message(error):
+    if isinstance(error, SystemExit):
+        return f"the snippet called sys.exit({'' if error.code is None else ascii(error.code)}); to end it early, return"
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} (line {error.lineno})" if error.lineno else str(error.msg)
+    try:
+        message = str(error)
+    except BaseException:
+        return "(the error's own text could not be made)"
+    if message:
+        return message
+    if isinstance(error, MemoryError):
+        return "the snippet ran out of memory; work on a part of the data at a time"
+    if isinstance(error, KeyboardInterrupt):
+        return "the snippet was interrupted"
+    return message
+
+
+def _traceback(error, frame):
     try:
         summary = traceback.TracebackException.from_exception(error, compact=True)
-        _drop_plumbing(summary)
+        _keep_user_frames(summary)
+        if frame is not None:
+            summary.stack[:] = [frame]
         return "".join(summary.format())
-    except RecursionError, MemoryError:
-        return f"{type(error).__name__}: (no traceback: {type(error).__name__} while making it)\n"
+    except (RecursionError, MemoryError) as failure:
+        return f"{type(error).__name__} (no traceback: {type(failure).__name__})\n"
 
 
-def _drop_plumbing(summary):
-    """Drops plumbing frames from the error, its causes and contexts, and the errors of its groups."""
+def _keep_user_frames(summary):
+    """Drops the other frames of the error, its causes and contexts, and the errors of its groups."""
     todo, seen = [summary], set()
     while todo:
         one = todo.pop()
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        one.stack[:] = [frame for frame in one.stack if not frame.filename.startswith(_PLUMBING)]
-        if one.stack == [] and isinstance(one.stack, list) and one.exceptions is None:
-            pass
+        one.stack[:] = [frame for frame in one.stack if not frame.filename.startswith(_NOT_THE_USER)]
         todo += [one.__cause__, one.__context__, *(one.exceptions or ())]
 
 
 def _clean(text, limit):
     if len(text) > limit:
         half = limit // 2
-        text = f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
+        text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,50 +1,163 @@
-"""One run at a time: start, settle, finish."""
+"""One run at a time, from start to finish."""
 
 import asyncio
+import builtins
 import json
 import random
 import sys
+import time
 
 import _toolplane_host as _host
-from _toolplane import bindings, calls
+from _toolplane import bindings, calls, guard, unawaited
 from _toolplane.compile import compile_snippet, register_source
-from _toolplane.encode import encode
+from _toolplane.encode import decode
 from _toolplane.report import describe
 
 _namespace = sys.modules["__main__"].__dict__
-_task = None
+# Room to describe an error in when user data fills the memory.
+_BALLAST = 1 << 20
+# How long tasks that the snippet left behind may take to be cancelled, in seconds.
+_MAX_CLEANUP = 0.5
+_FAILED = '{"ok":false,"error":{"type":"InternalError","builtin":"RuntimeError","message":"the run could not be finished","traceback":""}}'
+
+_run = None
+
+
+class Run:
+    """What belongs to one run."""
+
+    def __init__(self):
+        self.abort = None
+        self.ballast = bytearray(_BALLAST)
+        self.calls = None
+        self.lent = {}
+        self.streams = ()
+        self.task = None
 
 
 def start(request_json, seed):
-    """Begins a run. Its result goes to the host module's finish."""
-    global _task
+    """Begins a run: {"code", "filename", "inputs", "previous"?, "limits"}. Its result goes to the host's finish, once.
+
+    `seed` reseeds random, which repeats in every interpreter that came from one snapshot.
+    """
+    global _run
     if seed:
         random.seed()
-    request = json.loads(request_json)
-    _task = asyncio.ensure_future(_run(request))
+    _run = Run()
+    _run.task = asyncio.get_running_loop().create_task(_supervise(_run, request_json))
 
 
-async def _run(request):
+async def _supervise(run, request_json):
+    result = _FAILED
     try:
-        _namespace.update(bindings.current)
-        inputs = request.get("inputs") or {}
-        _namespace["inputs"] = inputs
-        for name, value in inputs.items():
-            if name.isidentifier() and name not in bindings.current:
-                _namespace[name] = value
-        _namespace["_"] = request.get("previous")
-        filename = register_source(request["code"], request.get("filename") or "<snippet>")
-        code, implicit = compile_snippet(request["code"], filename, bindings.current)
-        value = await eval(code, _namespace)
-        result = '{"ok":true,"value":' + encode(value, "value", "ReturnValueError") + "}"
-    except BaseException as error:
-        result = json.dumps({"ok": False, "error": describe(error)})
-    _host.disarm()
-    calls.drop_all()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    _host.finish(result)
+        try:
+            result = await _result(run, request_json)
+        except BaseException as error:
+            result = _failure(run, error)
+        await _cancel_leftovers(run)
+        if run.abort:
+            result = _failure(run, run.abort)
+    except BaseException as error:  # an interrupt that came while the plumbing ran
+        result = _failure(run, error)
+    finally:
+        _host.disarm()
+        run.ballast = None
+        guard.flush(run.streams)
+        run.calls and run.calls.close()
+        _take_back(run)
+        _host.finish(result)
 
+
+async def _result(run, request_json):
+    run.streams = guard.new_streams()
+    run.calls = calls.open_run({})
+    request = decode(request_json)
+    run.calls = calls.open_run(request.get("limits") or {})
+    _lend(run, request)
+    source = request["code"]
+    filename = register_source(source, request.get("filename") or "<snippet>")
+    code, implicit = compile_snippet(source, filename, bindings.current)
+    value = await eval(code, _namespace)
+    if run.calls.unobserved:
+        error, frame = unawaited.complaint(list(run.calls.unobserved))
+        return _error_json(describe(error, frame))
+    try:
+        text = calls.to_json(value, "value", run.calls.max_depth, "ReturnValueError")
+    except ValueError as error:
+        hint = " (or end the last line with ; for no value)" if implicit else ""
+        error.args = (f"the run's value can't be returned: {error}{hint}",)
+        return _error_json(describe(error.with_traceback(None)))
+    return f'{{"ok":true,"value":{text}}}'
+
+
+def _lend(run, request):
+    """Puts the bindings, the inputs and the previous value into the namespace."""
+    _namespace.update(bindings.current)
+    _namespace["_"] = request.get("previous")
+    inputs = request.get("inputs") or {}
+    lent = {name: value for name, value in inputs.items() if _free(name)}
+    lent["inputs"] = inputs
+    for name, value in lent.items():
+        run.lent[name] = value, name in _namespace, _namespace.get(name)
+    _namespace.update(lent)
+
+
+def _free(name):
+    return name.isidentifier() and name not in bindings.current and not hasattr(builtins, name)
+
+
+def _take_back(run):
+    """Inputs are for their run only. One that the snippet assigned to stays."""
+    for name, (value, existed, before) in run.lent.items():
+        if _namespace.get(name) is value:
+            if existed:
+                _namespace[name] = before
+            else:
+                del _namespace[name]
+
+
+async def _cancel_leftovers(run):
+    """Cancels the tasks that the snippet left running. Those that don't end in time are left to the host."""
+    deadline = time.monotonic() + _MAX_CLEANUP
+    while left := asyncio.all_tasks() - {run.task}:
+        room = deadline - time.monotonic()
+        if room <= 0:
+            return
+        for task in left:
+            task.cancel()
+        try:
+            await asyncio.wait(left, timeout=room)
+        except asyncio.CancelledError:
+            continue  # one of them cancelled this task
+
+
+def _failure(run, error):
+    if isinstance(error, asyncio.CancelledError) and run.abort:
+        error = run.abort
+    if isinstance(error, MemoryError):
+        run.ballast = None
+    return _error_json(describe(error))
+
+
+def _error_json(error):
+    return json.dumps({"ok": False, "error": error}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _abort(error):
+    """Ends the run for an exception that asyncio lets through a task to the event loop."""
+    if _run and _run.task and not _run.task.done():
+        _run.abort = error
+        _run.task.cancel()
+
+
+def _install():
+    loop = asyncio.get_running_loop()
+    loop._system_exit_handler = lambda code: _abort(SystemExit(code))
+    loop._keyboard_interrupt_handler = lambda: _abort(KeyboardInterrupt())
+    guard.install()
+
+
+_install()
 
 bind = bindings.bind
 settle = calls.settle

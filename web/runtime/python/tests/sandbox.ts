@@ -32,14 +32,13 @@ export interface RunResult {
 /** Answers a capability call with raw JSON text, or throws a HostError. */
 export type Answer = (name: string, argumentsJson: string) => string | Promise<string>;
 
+/** An error frame of the host. */
 export class HostError extends Error {
-  constructor(
-    readonly builtin: string,
-    readonly type: string,
-    message: string,
-    readonly extra: Record<string, unknown> = {},
-  ) {
+  readonly data: Record<string, unknown>;
+
+  constructor(builtin: string, type: string, message: string, extra: Record<string, unknown> = {}) {
     super(message);
+    this.data = { builtin, type, ...extra };
   }
 }
 
@@ -62,7 +61,11 @@ export class Sandbox {
   readonly log: string[] = [];
   finishes = 0;
 
-  private constructor(readonly py: PyodideInterface) {}
+  readonly py: PyodideInterface;
+
+  private constructor(py: PyodideInterface) {
+    this.py = py;
+  }
 
   static async create(): Promise<Sandbox> {
     const sandbox = new Sandbox(await loadPyodide());
@@ -95,8 +98,7 @@ export class Sandbox {
             (json) => entry.settle(id, true, json),
             (error: unknown) => {
               if (!(error instanceof HostError)) throw error;
-              const data = { builtin: error.builtin, type: error.type, ...error.extra };
-              entry.settle(id, false, JSON.stringify({ message: error.message, data }));
+              entry.settle(id, false, JSON.stringify({ message: error.message, data: error.data }));
             },
           );
       },

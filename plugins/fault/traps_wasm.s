@@ -1,0 +1,18 @@
+#include "textflag.h"
+
+// func trap()
+TEXT ·trap(SB), NOSPLIT, $0-0
+	UNDEF
+
+#define FILL Get R0; I32WrapI64; I32Const $0; Get R1; I32WrapI64; MemoryFill;
+#define FILL8 FILL FILL FILL FILL FILL FILL FILL FILL
+#define FILL64 FILL8 FILL8 FILL8 FILL8 FILL8 FILL8 FILL8 FILL8
+#define FILL512 FILL64 FILL64 FILL64 FILL64 FILL64 FILL64 FILL64 FILL64
+
+// func fill(at unsafe.Pointer, n uintptr)
+TEXT ·fill(SB), NOSPLIT, $0-16
+	MOVD at+0(FP), R0
+	MOVD n+8(FP), R1
+	FILL512
+	FILL512
+	RET

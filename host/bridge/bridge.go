@@ -3,43 +3,181 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"strings"
+	"time"
 
 	"github.com/toolplane/toolplane/host/capability"
+	"github.com/toolplane/toolplane/host/jsonvalue"
 	"github.com/toolplane/toolplane/host/result"
 )
 
-// Caller is on whose behalf a call is made.
-type Caller struct{ Scope, Subject, RunID string }
-
-// Options wire a Bridge.
-type Options struct {
-	Registry *capability.Registry
-	Results  *result.Store // nil: the store is turned off
-	Logger   *slog.Logger  // nil: silent
+// Caller is on whose behalf a call is made. The host fills it in from what it
+// knows about the run, never from what a page says.
+type Caller struct {
+	Scope   string // whose data the call may touch
+	Subject string // who was authenticated in the scope; "" where nobody signs in
+	RunID   string // the calling run, for logs
 }
 
-// Bridge is the sole dispatch authority.
-type Bridge struct{ o Options }
+// Options wire a Bridge. New copies them.
+type Options struct {
+	Registry *capability.Registry // nil: an empty one
+	Results  *result.Store        // nil: the result store is turned off
+	Logger   *slog.Logger         // nil: nothing is logged
+}
+
+// Bridge dispatches calls. All methods may be called at the same time from any
+// goroutine; a call runs on the caller's goroutine and the Bridge starts none, so
+// there is nothing to close. Stop calls by their contexts before closing the
+// providers and the store.
+type Bridge struct {
+	registry *capability.Registry
+	results  *result.Store
+	log      *slog.Logger
+}
 
 // New makes a Bridge.
-func New(o Options) *Bridge { return &Bridge{o} }
-
-// Call runs a capability for a caller.
-func (b *Bridge) Call(ctx context.Context, c Caller, name string, args json.RawMessage) (json.RawMessage, *capability.Error) {
-	_, p, err := b.o.Registry.Lookup(name)
-	if err != nil {
-		return nil, capability.AsError(err)
+func New(o Options) *Bridge {
+	b := &Bridge{registry: o.Registry, results: o.Results, log: o.Logger}
+	if b.registry == nil {
+		b.registry = capability.NewRegistry()
 	}
-	a, err := p.Call(ctx, capability.Invocation{Scope: c.Scope, Subject: c.Subject, RunID: c.RunID, Capability: name, Arguments: args})
-	if err != nil {
-		return nil, capability.AsError(err)
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
 	}
-	return a.Value, nil
+	return b
 }
 
-// Describe resolves a name to its capability, hidden ones included.
+// Call runs a capability by its canonical name. args is an object's JSON text;
+// nil and null stand for no arguments. The answer is one JSON value, exactly as
+// its provider wrote it. The error, nil on success, has one of the six builtins,
+// a type that is a Python identifier, and a message that isn't empty.
+//
+// Call returns when the provider does, which is soon after ctx ends at the latest.
+func (b *Bridge) Call(ctx context.Context, c Caller, name string, args json.RawMessage) (json.RawMessage, *capability.Error) {
+	start := time.Now()
+	shown := name
+	value, err := b.dispatch(ctx, c, &shown, args)
+	attrs := []slog.Attr{
+		slog.String("run", c.RunID), slog.String("capability", shown), slog.Duration("took", time.Since(start)),
+		slog.Int("argument_bytes", len(args)), slog.Int("answer_bytes", len(value)),
+	}
+	if err != nil {
+		failure := presentable(err, shown)
+		attrs = append(attrs, slog.String("builtin", string(failure.Builtin)), slog.String("type", failure.Type))
+		b.log.LogAttrs(ctx, slog.LevelInfo, "call failed", attrs...)
+		return nil, failure
+	}
+	b.log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
+	return value, nil
+}
+
+// Describe resolves a name as Call does, the hidden capabilities of the store
+// included. The error is an *capability.Error that raises LookupError.
 func (b *Bridge) Describe(name string) (capability.Capability, error) {
-	c, _, err := b.o.Registry.Lookup(name)
+	if s := findStoreVerb(name); s != nil {
+		return s.describe(), nil
+	}
+	c, _, err := b.registry.Lookup(name)
 	return c, err
+}
+
+// dispatch finds who answers to the name. It replaces an unknown one, which a
+// snippet made up and which may hold anything, by a stand-in for the log.
+func (b *Bridge) dispatch(ctx context.Context, c Caller, name *string, args json.RawMessage) (json.RawMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s := findStoreVerb(*name); s != nil {
+		return b.callStore(c, s, args)
+	}
+	asked := *name
+	_, provider, err := b.registry.Lookup(asked)
+	if err != nil {
+		*name = "unknown"
+		return nil, err
+	}
+	if args, err = b.checkArguments(asked, args); err != nil {
+		return nil, err
+	}
+	answer, err := b.run(ctx, provider, capability.Invocation{
+		Scope: c.Scope, Subject: c.Subject, RunID: c.RunID, Capability: asked, Arguments: args,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := jsonvalue.Check(answer.Value); err != nil {
+		return nil, capability.Errorf(capability.RuntimeError, failureType(asked),
+			"the answer of %s isn't a value that can be passed on: %w", asked, rooted(err, "answer"))
+	}
+	return answer.Value, nil
+}
+
+// checkArguments refuses what no provider should have to see.
+func (b *Bridge) checkArguments(name string, args json.RawMessage) (json.RawMessage, error) {
+	refuse := func(format string, a ...any) error {
+		e := capability.Errorf(capability.ValueError, capability.InvalidArgumentsError, format, a...)
+		e.Message = "invalid arguments for " + name + ": " + e.Message
+		if binding, ok := b.registry.Binding(name); ok {
+			e.Message += ". Call it as: " + binding.Call
+		}
+		return e
+	}
+	args = orEmpty(args)
+	if err := jsonvalue.Check(args); err != nil {
+		return nil, refuse("%w", rooted(err, ""))
+	}
+	if twice := repeated(args); twice != "" {
+		return nil, refuse("the argument %q is given twice", twice)
+	}
+	if err := b.registry.ValidateArguments(name, args); err != nil {
+		return nil, err
+	}
+	return args, nil
+}
+
+// orEmpty reads no arguments as an empty object.
+func orEmpty(args json.RawMessage) json.RawMessage {
+	if s := strings.TrimSpace(string(args[:min(len(args), 16)])); s == "" && len(args) <= 16 || s == "null" {
+		return json.RawMessage("{}")
+	}
+	return args
+}
+
+// repeated returns an argument that is given twice. The schema's validator reads
+// the last one and the provider may read the first, so that a check of one would
+// let the other through. Deeper inside, equal names are the user's data.
+func repeated(args json.RawMessage) string {
+	members, err := jsonvalue.Members(args)
+	if err != nil {
+		return "" // not an object, which the schema's validator says better
+	}
+	seen := make(map[string]bool, len(members))
+	for _, m := range members {
+		if seen[m.Name] {
+			return m.Name
+		}
+		seen[m.Name] = true
+	}
+	return ""
+}
+
+// rooted renames the root of a path, which jsonvalue calls "value": for arguments
+// the first step is a name that the caller knows, and needs no root.
+func rooted(err error, root string) error {
+	var e *jsonvalue.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	renamed := *e
+	rest := strings.TrimPrefix(e.Path, "value")
+	if root == "" {
+		rest = strings.TrimPrefix(rest, ".")
+	}
+	if renamed.Path = root + rest; renamed.Path == "" {
+		renamed.Path = "the arguments"
+	}
+	return &renamed
 }

@@ -2,135 +2,229 @@ package capability
 
 import (
 	"encoding/json"
-	"sort"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 )
 
-// Registry holds the capabilities of every provider. It is safe for concurrent use.
+// UnknownCapabilityError is the type of the errors for names that nothing has.
+const UnknownCapabilityError = "UnknownCapabilityError"
+
+// Registry holds the capabilities of all providers. All methods may be called at
+// the same time from any goroutine; readers never wait for writers.
 type Registry struct {
-	mu       sync.RWMutex
-	entries  map[string]entry
-	revision uint64
-	subs     map[int]func()
-	nextSub  int
+	current atomic.Pointer[catalogue]
+
+	mu          sync.Mutex // orders writers, and guards what follows
+	subscribers []*subscriber
 }
 
-type entry struct {
-	cap      Capability
-	provider Provider
-}
-
-// Binding is how one capability appears in a snippet's globals.
-type Binding struct {
-	Name    string   `json:"name"`
-	Flat    string   `json:"flat,omitempty"`  // "" when left out
-	Scope   string   `json:"scope,omitempty"` // "" when left out
-	Tool    string   `json:"tool,omitempty"`
-	Params  []string `json:"params"`
-	Call    string   `json:"call"`
-	Problem string   `json:"problem,omitempty"` // why an alias was left out
-}
-
-// Hit is one search result.
-type Hit struct {
-	Capability Capability
-	Score      float64
-}
+type subscriber struct{ changed func() }
 
 // NewRegistry returns an empty registry.
 func NewRegistry() *Registry {
-	return &Registry{entries: map[string]entry{}, subs: map[int]func(){}}
+	r := &Registry{}
+	r.current.Store(&catalogue{})
+	return r
 }
 
-// Put replaces the capabilities of one provider.
+// Put replaces what a provider offers. A capability that can't be taken, such as
+// one whose schema isn't valid, is left out, and the others stay; then the error
+// is a *ProblemsError that says which and why. Only a provider whose ID isn't a
+// name changes nothing.
 func (r *Registry) Put(p Provider, caps []Capability) error {
-	r.mu.Lock()
-	for n, e := range r.entries {
-		if e.provider.ID() == p.ID() {
-			delete(r.entries, n)
-		}
+	id := p.ID()
+	if n, err := ParseName(id); err != nil || n.Tool != "" {
+		return fmt.Errorf("provider ID %q isn't of the form kind:name, such as plugin:issues", clip(id, 80))
 	}
-	for _, c := range caps {
-		r.entries[c.Name] = entry{c, p}
-	}
-	r.mu.Unlock()
-	r.changed()
-	return nil
+	offer := admit(p, id, caps) // compiles schemas, so outside the lock
+	r.change(func(offers map[string]*offering) { offers[id] = offer })
+	return offer.err(id)
 }
 
-// Remove takes a provider's capabilities away.
+// Remove takes away what a provider offers. An unknown ID is no error.
 func (r *Registry) Remove(id string) {
-	r.mu.Lock()
-	for n, e := range r.entries {
-		if e.provider.ID() == id {
-			delete(r.entries, n)
-		}
-	}
-	r.mu.Unlock()
-	r.changed()
+	r.change(func(offers map[string]*offering) { delete(offers, id) })
 }
 
-func (r *Registry) changed() {
+func (r *Registry) change(edit func(map[string]*offering)) {
 	r.mu.Lock()
-	r.revision++
-	subs := make([]func(), 0, len(r.subs))
-	for _, f := range r.subs {
-		subs = append(subs, f)
+	before := r.current.Load()
+	offers := maps.Clone(before.offers)
+	if offers == nil {
+		offers = map[string]*offering{}
 	}
+	edit(offers)
+	r.current.Store(newCatalogue(before.revision+1, offers))
+	subscribers := slices.Clone(r.subscribers)
 	r.mu.Unlock()
-	for _, f := range subs {
-		f()
+	for _, s := range subscribers {
+		s.changed()
 	}
 }
 
-// Lookup finds a capability by its canonical name.
+// Subscribe calls changed after each change until cancel is called. It is called
+// on the goroutine that made the change, so it must not block; it may use the
+// registry. A call that began before cancel may end after it.
+func (r *Registry) Subscribe(changed func()) (cancel func()) {
+	s := &subscriber{changed}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.subscribers = append(r.subscribers, s)
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.subscribers = slices.DeleteFunc(slices.Clone(r.subscribers), func(other *subscriber) bool { return other == s })
+	}
+}
+
+// Revision grows with each change. It begins at 0.
+func (r *Registry) Revision() uint64 { return r.current.Load().revision }
+
+// Lookup finds a capability by its canonical name, hidden ones included. The
+// error is an *Error that raises LookupError; its message names what looks alike
+// and how to find more.
 func (r *Registry) Lookup(name string) (Capability, Provider, error) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if e, ok := r.entries[name]; ok {
-		return e.cap, e.provider, nil
+	c := r.current.Load()
+	if e := c.entries[name]; e != nil {
+		return e.capability, e.provider, nil
 	}
-	return Capability{}, nil, Errorf(LookupError, "UnknownCapabilityError", "unknown capability %q", name)
+	return Capability{}, nil, c.unknown(name)
+}
+
+// ValidateArguments checks arguments, an object's JSON text, against the input
+// schema of a capability. The error is an *Error: LookupError as for Lookup, or
+// ValueError with the first few things that don't fit, each with its path, and
+// how to call the capability.
+//
+// Of two equal names in an object the last is checked.
+func (r *Registry) ValidateArguments(name string, args json.RawMessage) error {
+	c := r.current.Load()
+	e := c.entries[name]
+	if e == nil {
+		return c.unknown(name)
+	}
+	return e.validator.validate(args, func() string { return c.call(e.capability) })
 }
 
 // List returns every capability that isn't hidden, sorted by name.
-func (r *Registry) List() []Capability {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	var out []Capability
-	for _, e := range r.entries {
-		if !e.cap.Hidden {
-			out = append(out, e.cap)
-		}
+func (r *Registry) List() []Capability { return slices.Clone(r.current.Load().view().capabilities) }
+
+// Bindings returns the Python aliases of every capability in List, in its order.
+func (r *Registry) Bindings() []Binding { return slices.Clone(r.current.Load().view().bindings) }
+
+// Binding returns the aliases of one capability. ok is false for a name that
+// isn't in List.
+func (r *Registry) Binding(name string) (b Binding, ok bool) {
+	v := r.current.Load().view()
+	if i, ok := v.position[name]; ok {
+		return v.bindings[i], true
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return Binding{}, false
+}
+
+// Nearest returns at most n canonical names that name may be a misspelling of,
+// an alias of, or a part of, the likeliest first.
+func (r *Registry) Nearest(name string, n int) []string {
+	return nearest(name, r.current.Load().view().bindings, n)
+}
+
+// Problems lists what Put left out or warned about, by provider and name.
+func (r *Registry) Problems() []Problem {
+	var out []Problem
+	offers := r.current.Load().offers
+	for _, id := range slices.Sorted(maps.Keys(offers)) {
+		out = append(out, offers[id].problems...)
+	}
 	return out
 }
 
-// Search ranks capabilities by how well they fit a query.
-func (r *Registry) Search(query string, limit int) []Hit { return nil }
+// catalogue is the state of a registry between two changes. It is immutable; what
+// is derived from it is worked out when it is first asked for.
+type catalogue struct {
+	revision uint64
+	offers   map[string]*offering // by provider ID
+	entries  map[string]*entry    // by canonical name
 
-// Nearest returns the names that look most like name.
-func (r *Registry) Nearest(name string, n int) []string { return nil }
-
-// Bindings returns the aliases of every listed capability.
-func (r *Registry) Bindings() []Binding { return nil }
-
-// Revision counts changes.
-func (r *Registry) Revision() uint64 { r.mu.RLock(); defer r.mu.RUnlock(); return r.revision }
-
-// Subscribe calls f after each change until cancel is called.
-func (r *Registry) Subscribe(f func()) (cancel func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	id := r.nextSub
-	r.nextSub++
-	r.subs[id] = f
-	return func() { r.mu.Lock(); defer r.mu.Unlock(); delete(r.subs, id) }
+	once  sync.Once
+	views view
+	index func() *index
 }
 
-// ValidateArguments checks arguments against a capability's input schema.
-func (r *Registry) ValidateArguments(name string, args json.RawMessage) error { return nil }
+type view struct {
+	capabilities []Capability
+	bindings     []Binding
+	position     map[string]int // in both
+}
 
-// CallShape shows how a snippet calls the capability.
-func (c Capability) CallShape() string { return "" }
+func newCatalogue(revision uint64, offers map[string]*offering) *catalogue {
+	c := &catalogue{revision: revision, offers: offers, entries: map[string]*entry{}}
+	for _, o := range offers {
+		for _, e := range o.entries {
+			// An ID is the prefix of its names up to the slash, so that names of two
+			// providers never meet.
+			c.entries[e.capability.Name] = e
+		}
+	}
+	return c
+}
+
+func (c *catalogue) view() *view {
+	c.once.Do(func() {
+		v := &c.views
+		for _, e := range c.entries {
+			if !e.capability.Hidden {
+				v.capabilities = append(v.capabilities, e.capability)
+			}
+		}
+		slices.SortFunc(v.capabilities, func(a, b Capability) int { return strings.Compare(a.Name, b.Name) })
+		v.bindings = bind(v.capabilities)
+		v.position = make(map[string]int, len(v.capabilities))
+		for i, each := range v.capabilities {
+			v.position[each.Name] = i
+		}
+		c.index = sync.OnceValue(func() *index { return newIndex(v.capabilities, v.bindings) })
+	})
+	return &c.views
+}
+
+// call is how to call a capability in this catalogue.
+func (c *catalogue) call(each Capability) string {
+	v := c.view()
+	if i, ok := v.position[each.Name]; ok {
+		return v.bindings[i].Call
+	}
+	return each.CallShape()
+}
+
+// unknown makes the error for a name that nothing has.
+func (c *catalogue) unknown(name string) *Error {
+	fail := func(format string, a ...any) *Error {
+		return Errorf(LookupError, UnknownCapabilityError, "unknown capability %s%s", quote(clip(name, 120)), fmt.Sprintf(format, a...))
+	}
+	for _, o := range c.offers {
+		for _, p := range o.problems {
+			if p.LeftOut && p.Name == name {
+				return fail(": it was left out, because %s", p.Message)
+			}
+		}
+	}
+	v := c.view()
+	if len(v.capabilities) == 0 {
+		return fail(": no capability is available; enable a plugin in toolplane.toml ([plugins.NAME])")
+	}
+	hint := fmt.Sprintf("search_capabilities finds all %d", len(v.capabilities))
+	if len(v.capabilities) == 1 {
+		hint = "search_capabilities shows the only one"
+	}
+	names := nearest(name, v.bindings, 3)
+	if len(names) == 0 {
+		return fail(": nothing has a name like it; %s", hint)
+	}
+	first := v.bindings[v.position[names[0]]].Call
+	return fail(": did you mean %s? The first is called like this: %s. %s", strings.Join(names, ", "), first,
+		strings.ToUpper(hint[:1])+hint[1:])
+}

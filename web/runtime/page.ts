@@ -6,7 +6,7 @@
 import { assetUrl, fetchAssets } from "./page/assets.ts";
 import { Executor } from "./page/executor.ts";
 import { FrameLink } from "./page/frame-link.ts";
-import { type HostInfo, type Kind, openSession, reportStatus } from "./page/session.ts";
+import { type HostInfo, type Kind, openSession } from "./page/session.ts";
 import { openSocket } from "./page/socket.ts";
 import { Connection } from "./wire/connection.ts";
 
@@ -23,31 +23,32 @@ export interface ConnectOptions {
   readonly snapshot?: boolean;
 }
 
-// Both are started at once: the files and the compiler need seconds that a session shouldn't wait for.
+// The files and the compiler need seconds that no session should wait for.
 const opening = FrameLink.open(assetUrl("frame.html"), fetchAssets());
-opening.catch(() => {}); // connect() tells
+const executor = new Executor(opening.then(({ frame }) => frame));
 
-let executor: Executor | undefined;
 let current: Connection | undefined;
+let connecting = false;
 
+/** Opens the session. Resolves after hello; the host hears by executor.status when the first run can start. */
 async function connect(options: ConnectOptions): Promise<HostInfo> {
-  if (current?.isOpen) throw new Error("this page is connected already");
-  const { token, kind = "headless", name = "toolplane-page", version = "0" } = options;
-  const url =
-    options.websocket ??
-    Object.assign(new URL("/ws", location.href), { protocol: location.protocol.replace("http", "ws") }).href;
-  const { frame } = await opening;
-  executor ??= new Executor(frame, {
-    size: Math.max(1, options.pool ?? 2),
-    snapshot: options.snapshot ?? true,
-    onStatus: (status) => {
-      if (current?.isOpen) reportStatus(current, status);
-    },
-  });
-  executor.prepare();
-  const connection = new Connection(await openSocket(url));
-  current = connection;
-  return openSession(connection, { token, kind, name, version }, executor);
+  if (connecting || current?.isOpen) throw new Error("this page is connected already");
+  const { token, kind = "headless", name = "toolplane-page", version = "0", pool = 2, snapshot = true } = options;
+  connecting = true;
+  try {
+    const connection = new Connection(await openSocket(options.websocket ?? ownSocket()));
+    current = connection;
+    const settings = { size: Math.max(1, Math.floor(pool)), snapshot };
+    return await openSession(connection, { token, kind, name, version }, executor, settings);
+  } finally {
+    connecting = false;
+  }
+}
+
+function ownSocket(): string {
+  const url = new URL("/ws", location.href);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  return url.href;
 }
 
 Object.defineProperty(globalThis, "toolplane", { value: Object.freeze({ connect }) });

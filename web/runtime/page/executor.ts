@@ -10,34 +10,39 @@ import { execute, later, type RunHost, type RunOutcome } from "./run.ts";
 const MAX_RUNS = 16;
 
 export class Executor {
-  readonly #frame: Frame;
-  readonly #pool: Pool;
+  readonly #opened: Promise<{ frame: Frame; pool: Pool }>;
+  #onStatus: (status: PoolStatus) => void = () => {};
+  #pool: Pool | undefined;
+  #broken: PoolStatus | undefined;
   #running = 0;
 
-  constructor(frame: Frame, options: PoolOptions) {
-    this.#frame = frame;
-    this.#pool = new Pool(frame, options);
+  /** Makes the base snapshot as soon as the frame is there. start() then fills the pool. */
+  constructor(frame: Promise<Frame>) {
+    this.#opened = frame.then((opened) => {
+      const pool = new Pool(opened, (status) => this.#onStatus(status));
+      this.#pool = pool;
+      pool.prepare();
+      return { frame: opened, pool };
+    });
+    this.#opened.catch((error) => {
+      this.#broken = { ready: false, pool: 0, snapshot: "none", detail: reasonOf(error) };
+      this.#onStatus(this.#broken);
+    });
   }
 
-  get status(): PoolStatus {
-    return this.#pool.status;
-  }
-
-  /** Makes the base snapshot; start() then fills the pool. */
-  prepare(): void {
-    this.#pool.prepare();
-  }
-
-  start(catalog: string): void {
-    this.#pool.start(catalog);
+  /** Fills the pool, and tells `onStatus` how it is, now and later. */
+  start(options: PoolOptions, onStatus: (status: PoolStatus) => void): void {
+    this.#onStatus = onStatus;
+    if (this.#broken !== undefined) onStatus(this.#broken);
+    else if (this.#pool?.status.ready) onStatus(this.#pool.status);
+    this.#opened.then(
+      ({ pool }) => pool.start(options),
+      () => {}, // told by onStatus
+    );
   }
 
   bind(catalog: string): void {
-    this.#pool.bind(catalog);
-  }
-
-  close(): void {
-    this.#pool.close();
+    this.#pool?.bind(catalog);
   }
 
   /** Runs one snippet in a pristine interpreter. Rejects only when it can't start: too many runs, no worker, or `signal` aborted first. */
@@ -48,11 +53,16 @@ export class Executor {
     }
     this.#running++;
     try {
-      const standby = await this.#pool.take(signal);
-      return await execute(standby, request, host, this.#frame, signal);
+      const { frame, pool } = await this.#opened;
+      const standby = await pool.take(signal);
+      return await execute(standby, request, host, frame, signal);
     } finally {
       this.#running--;
-      later(() => this.#pool.refill()); // after the answer
+      later(() => this.#pool?.refill()); // after the answer
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -10,7 +10,7 @@ import { boolean, object, optional, raw } from "../wire/shape.ts";
 import { byteLength } from "../wire/size.ts";
 import { MAX_DEPTH, valueProblem } from "../wire/value.ts";
 import type { Frame } from "./frame-link.ts";
-import type { Standby } from "./pool.ts";
+import type { Standby } from "./standby.ts";
 
 /** After its deadline a run may still say where the time went, by a KeyboardInterrupt. Then it's ended. */
 const GRACE_MS = 120;
@@ -279,6 +279,7 @@ class Run {
       tampered: this.#forged > 0,
       durationMs: performance.now() - this.#started,
     });
+    this.#standby.mute();
     // The answer goes first: ending a worker costs a few milliseconds.
     later(() => this.#standby.end(patience));
   }

@@ -12,7 +12,6 @@ import {
   readToolResult,
 } from "../wire/methods.ts";
 import type { Executor } from "./executor.ts";
-import type { PoolStatus } from "./pool.ts";
 import type { RunHost, RunOutcome } from "./run.ts";
 import { Slots } from "./slots.ts";
 
@@ -23,6 +22,12 @@ export interface Identity {
   readonly kind: Kind;
   readonly name: string;
   readonly version: string;
+}
+
+/** How this page's pool is kept. */
+export interface PoolSettings {
+  readonly size: number;
+  readonly snapshot: boolean;
 }
 
 /** What the host told in its answer to hello. */
@@ -36,26 +41,24 @@ export interface HostInfo {
  * Opens the session. Rejects, with the connection closed, when the host refuses the token or speaks another protocol.
  * When the connection ends, all its runs end; the executor's pool stays for the next session.
  */
-export async function openSession(connection: Connection, identity: Identity, executor: Executor): Promise<HostInfo> {
+export async function openSession(
+  connection: Connection,
+  identity: Identity,
+  executor: Executor,
+  settings: PoolSettings,
+): Promise<HostInfo> {
   const { token, kind, name, version } = identity;
   const hello = JSON.stringify({ protocol: PROTOCOL, token, client: { name, version }, kind, can_execute: true });
   try {
-    const result = readHelloResult(await connection.call(Method.hello, hello));
-    const { max_frame_bytes: maxFrameBytes, max_in_flight: maxInFlight } = result.limits;
-    connection.limits = { maxFrameBytes, maxInFlight };
-    serve(connection, executor, new Slots(maxInFlight));
-    executor.start(result.catalog);
-    reportStatus(connection, executor.status);
-    return { ...result.server, protocol: result.protocol };
+    const { protocol, server, limits, catalog } = readHelloResult(await connection.call(Method.hello, hello));
+    connection.limits = { maxFrameBytes: limits.max_frame_bytes, maxInFlight: limits.max_in_flight };
+    serve(connection, executor, new Slots(limits.max_in_flight));
+    executor.start({ ...settings, catalog }, (status) => connection.notify(Method.status, JSON.stringify(status)));
+    return { ...server, protocol };
   } catch (error) {
     connection.close(1000, "hello failed");
     throw error;
   }
-}
-
-/** Tells the host how the pool is. */
-export function reportStatus(connection: Connection, status: PoolStatus): void {
-  if (status.ready || status.detail !== undefined) connection.notify(Method.status, JSON.stringify(status));
 }
 
 function serve(connection: Connection, executor: Executor, slots: Slots): void {

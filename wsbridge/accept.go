@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Accept upgrades an HTTP request to a connection. On error it has already answered the request. The connection outlives
@@ -31,6 +32,9 @@ func accept(w http.ResponseWriter, r *http.Request, o AcceptOptions) (*Conn, err
 			return nil, err
 		}
 	}
+	// Only one end pings. Pongs are written by the library's reader: when both ends ping and both networks are full, each
+	// reader would wait for the other one to read.
+	options.PingInterval = orDuration(options.PingInterval, 30*time.Second)
 	subprotocol := orVersion(o.Subprotocol)
 	// Without an Upgrade header it isn't a WebSocket request at all; the library has the better answer.
 	if r.Header.Get("Upgrade") != "" && !slices.Contains(offered(r), subprotocol) {

@@ -24,7 +24,7 @@ import (
 // that takes longer than WriteTimeout, a ping without pong. Then, in this order:
 //
 //  1. Err is set. Call and Notify return an error that matches ErrClosed, also where they wait. The contexts of all handlers
-//     end with cause ErrClosed; what those handlers still answer is dropped.
+//     end with cause ErrClosed; what those handlers still answer is dropped. Notifications that have arrived are still handled.
 //  2. If this side closes: frames that are already queued are sent, then the close frame.
 //  3. The peer's close frame is awaited; what it sends before is thrown away. Steps 2 and 3 together last at most
 //     CloseTimeout, then the network connection is cut.
@@ -75,6 +75,9 @@ func newConn(s *socket, o Options) *Conn {
 	}
 	c.notify.init(o)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	// Locked, because a goroutine that finds the connection broken waits for all of them.
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.loops.Go(c.readLoop)
 	c.writer.Go(c.writeLoop)
 	c.handlers.Go(c.notifyLoop)

@@ -129,6 +129,20 @@ func (c *Conn) notifyLoop() {
 			c.handleNotification(ctx, m)
 			c.notify.finished(m)
 		case <-c.closing:
+			c.handleRest(ctx)
+			return
+		}
+	}
+}
+
+// handleRest handles what arrived before the connection closed. The context tells the handler that it is.
+func (c *Conn) handleRest(ctx context.Context) {
+	for {
+		select {
+		case m := <-c.notify.items:
+			c.handleNotification(ctx, m)
+			c.notify.finished(m)
+		default:
 			return
 		}
 	}

@@ -27,7 +27,7 @@ type Options struct {
 	MaxInFlight   int           // unanswered requests, per direction; default 64
 	WriteQueue    int           // frames that wait for the writer; default 64
 	NotifyQueue   int           // received notifications that wait for their handler; default 1024
-	PingInterval  time.Duration // default 30 s; negative turns pings off
+	PingInterval  time.Duration // default 30 s for Accept, none for Dial; negative turns pings off
 	WriteTimeout  time.Duration // for one frame, and for the answer to a ping; default 30 s
 	CloseTimeout  time.Duration // for the whole closing handshake; default 5 s
 
@@ -77,7 +77,6 @@ func (o Options) withDefaults() (Options, error) {
 			*number.value = number.fallback
 		}
 	}
-	o.PingInterval = orDuration(o.PingInterval, 30*time.Second)
 	o.WriteTimeout = orDuration(o.WriteTimeout, 30*time.Second)
 	o.CloseTimeout = orDuration(o.CloseTimeout, 5*time.Second)
 	if o.Logger == nil {

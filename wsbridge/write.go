@@ -112,12 +112,12 @@ func (c *Conn) send(out *outgoing, timeout time.Duration) bool {
 	if out.call != nil && !out.call.state.CompareAndSwap(callQueued, callSent) {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	if err := c.socket.write(ctx, !out.binary, out.frame); err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("the peer didn't take a frame of %d bytes within %v", len(out.frame), timeout)
-		}
+	// Not by a context: its end would close the network under the reader, whose error then hides the reason.
+	late := time.AfterFunc(timeout, func() {
+		c.breakOff(fmt.Errorf("write: the peer didn't take a frame of %d bytes within %v", len(out.frame), timeout))
+	})
+	defer late.Stop()
+	if err := c.socket.write(context.Background(), !out.binary, out.frame); err != nil {
 		c.breakOff(fmt.Errorf("write: %w", err))
 		return false
 	}

@@ -1,4 +1,5 @@
-// Package wsbridgetest connects wsbridge connections inside one process, for tests: the real codec over an in-memory network.
+// Package wsbridgetest connects wsbridge connections inside one process, for tests: the real codec over
+// the loopback network. Not over net.Pipe, which has no buffer: two ends that both answer a control frame would wait for each other.
 package wsbridgetest
 
 import (
@@ -54,20 +55,21 @@ func Cleanup(t testing.TB, c *wsbridge.Conn) {
 	})
 }
 
-// Network is an HTTP server that only its own clients reach, through memory.
-type Network struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
+// Network is an HTTP server that its own clients reach under any host name.
+type Network struct{ addr string }
 
 // Serve runs handler on a network of its own until the test ends.
 func Serve(t testing.TB, handler http.Handler) *Network {
-	n := &Network{conns: make(chan net.Conn), closed: make(chan struct{})}
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("wsbridgetest: %v", err)
+	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: waitTimeout}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := server.Serve(listener{n}); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			t.Errorf("wsbridgetest: serve: %v", err)
 		}
 	}()
@@ -75,53 +77,15 @@ func Serve(t testing.TB, handler http.Handler) *Network {
 		server.Close()
 		<-ended
 	})
-	return n
+	return &Network{addr: listener.Addr().String()}
 }
 
 // Client returns a client whose every request reaches the network's server, whatever its host. It keeps no connections.
 func (n *Network) Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       n.dial,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", n.addr)
+		},
 	}}
 }
-
-// dial returns the client's end of a new connection.
-func (n *Network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case n.conns <- server:
-		return client, nil
-	case <-n.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-type listener struct{ n *Network }
-
-func (l listener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.n.conns:
-		return c, nil
-	case <-l.n.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l listener) Close() error {
-	select {
-	case <-l.n.closed:
-	default:
-		close(l.n.closed)
-	}
-	return nil
-}
-
-func (l listener) Addr() net.Addr { return address{} }
-
-type address struct{}
-
-func (address) Network() string { return "memory" }
-func (address) String() string  { return "pair.test" }

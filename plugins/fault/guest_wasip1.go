@@ -97,7 +97,10 @@ func misbehave(name string, args arguments) int32 {
 	case "grow_memory":
 		grow()
 	case "grow_kernel":
-		pdk.Output(structured([]byte(`"` + strings.Repeat("x", 40<<20) + `"`)))
+		// What the PDKs do with a buffer that couldn't be made: they don't notice that its offset is 0.
+		m := pdk.Allocate(1 << 30)
+		m.Store([]byte(strings.Repeat("{}", 32)))
+		pdk.OutputMemory(m)
 		return 0
 	case "corrupt_kernel":
 		for at := uint64(1); at < 64; at += 8 {

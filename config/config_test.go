@@ -198,7 +198,7 @@ allowed_hosts = ["*"]
 	for _, w := range f.Warnings {
 		keys = append(keys, w.Key)
 	}
-	want := []string{"server.listen", "results.max_entry_bytes", "plugins.my-plugin.max_output_bytes", "plugins.my-plugin.allowed_hosts", "plugins.my-plugin"}
+	want := []string{"server.listen", "results.max_entry_bytes", "plugins.my-plugin.max_output_bytes", "plugins.my-plugin.allowed_hosts"}
 	if !reflect.DeepEqual(keys, want) {
 		t.Errorf("warnings for %q, want %q", keys, want)
 	}

@@ -76,9 +76,6 @@ func (c *Config) warnings() []conflict {
 		if slices.Contains(p.AllowedHosts, "*") {
 			add(`"*" lets the plugin reach every host, those of your own network included; name the hosts that it needs`, "plugins", name, "allowed_hosts")
 		}
-		if strings.ContainsRune(name, '-') {
-			add(fmt.Sprintf("%q isn't a Python name, so that snippets have to write call_tool(\"plugin:%s/…\"); a name with _ would give %s.tool(…)", name, name, strings.ReplaceAll(name, "-", "_")), "plugins", name)
-		}
 	}
 	return out
 }

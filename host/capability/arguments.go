@@ -16,18 +16,11 @@ const maxShownProblems = 3
 // InvalidArgumentsError is the type of the errors that refuse arguments.
 const InvalidArgumentsError = "InvalidArgumentsError"
 
-// validator checks the arguments of one capability. It is immutable.
-type validator struct {
-	name   string
-	schema *jsonschema.Schema
-	names  []string // of the arguments
-}
-
 // validate checks arguments, an object's JSON text, against the input schema.
 // call makes the shape that an error shows. The error is an *Error.
-func (a *validator) validate(args json.RawMessage, call func() string) (err error) {
+func (e *entry) validate(args json.RawMessage, call func() string) (err error) {
 	refuse := func(why string) error {
-		return Errorf(ValueError, InvalidArgumentsError, "invalid arguments for %s: %s. Call it as: %s", a.name, why, call())
+		return Errorf(ValueError, InvalidArgumentsError, "invalid arguments for %s: %s. Call it as: %s", e.capability.Name, why, call())
 	}
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage("{}")
@@ -44,10 +37,10 @@ func (a *validator) validate(args json.RawMessage, call func() string) (err erro
 	defer func() {
 		if p := recover(); p != nil {
 			err = Errorf(RuntimeError, "InternalError",
-				"the arguments of %s couldn't be checked against its schema; this is a fault of the host", a.name)
+				"the arguments of %s couldn't be checked against its schema; this is a fault of the host", e.capability.Name)
 		}
 	}()
-	err = a.schema.Validate(value)
+	err = e.schema.Validate(value)
 	if err == nil {
 		return nil
 	}
@@ -62,18 +55,22 @@ func (a *validator) validate(args json.RawMessage, call func() string) (err erro
 			texts = append(texts, fmt.Sprintf("and %d more", len(found)-i))
 			break
 		}
-		texts = append(texts, v.String()+a.suggest(v))
+		texts = append(texts, v.String()+e.suggest(v))
 	}
 	return refuse(strings.Join(texts, "; "))
 }
 
 // suggest proposes the argument that an unknown one looks like.
-func (a *validator) suggest(v violation) string {
+func (e *entry) suggest(v violation) string {
 	name, ok := strings.CutPrefix(v.text, "unknown argument ")
 	if !ok || len(v.at) > 0 {
 		return ""
 	}
-	if best := closest(name, a.names); best != "" {
+	names := make([]string, len(e.params))
+	for i, p := range e.params {
+		names[i] = p.name
+	}
+	if best := closest(name, names); best != "" {
 		return " (did you mean " + showName(best) + "?)"
 	}
 	return ""

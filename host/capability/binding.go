@@ -48,31 +48,25 @@ func (a aliases) problems() (flat, scoped string) {
 
 // bind works out the aliases of a whole catalogue. Of names that collide none
 // gets the alias, so that it doesn't depend on who was loaded first.
-func bind(caps []Capability) []Binding {
-	all := make([]aliases, len(caps))
+func bind(entries []*entry) []Binding {
 	globals := map[string][]string{} // global name -> who would define it
 	dotted := map[string][]string{}
 	scopes := map[string]bool{}
-	for i, c := range caps {
-		n, err := ParseName(c.Name)
-		if err != nil {
-			continue // Put let none in
-		}
-		a := aliasesOf(n)
-		all[i] = a
-		globals[a.flat] = append(globals[a.flat], c.Name)
+	for _, e := range entries {
+		a := e.aliases
+		globals[a.flat] = append(globals[a.flat], e.capability.Name)
 		if a.tool != "" {
-			dotted[a.scope+"."+a.tool] = append(dotted[a.scope+"."+a.tool], c.Name)
+			dotted[a.scope+"."+a.tool] = append(dotted[a.scope+"."+a.tool], e.capability.Name)
 			if !scopes[a.scope] {
 				scopes[a.scope] = true
-				globals[a.scope] = append(globals[a.scope], n.Kind+":"+n.Provider+" (as a scope)")
+				globals[a.scope] = append(globals[a.scope], e.provider.ID()+" (as a scope)")
 			}
 		}
 	}
 
-	out := make([]Binding, len(caps))
-	for i, c := range caps {
-		a := all[i]
+	out := make([]Binding, len(entries))
+	for i, e := range entries {
+		a := e.aliases
 		flat, scoped := a.problems()
 		if flat == "" {
 			flat = collision(a.flat, globals[a.flat])
@@ -82,7 +76,7 @@ func bind(caps []Capability) []Binding {
 				scoped = collision(a.scope+"."+a.tool, dotted[a.scope+"."+a.tool])
 			}
 		}
-		b := Binding{Name: c.Name, Flat: a.flat, Scope: a.scope, Tool: a.tool}
+		b := Binding{Name: e.capability.Name, Flat: a.flat, Scope: a.scope, Tool: a.tool}
 		var problems []string
 		if flat != "" {
 			b.Flat = ""
@@ -93,12 +87,11 @@ func bind(caps []Capability) []Binding {
 			problems = append(problems, "scoped alias left out: "+scoped)
 		}
 		b.Problem = strings.Join(problems, "; ")
-		params := parameters(c.InputSchema)
-		b.Params = make([]string, len(params))
-		for j, p := range params {
+		b.Params = make([]string, len(e.params))
+		for j, p := range e.params {
 			b.Params[j] = p.name
 		}
-		b.Call = callShape(c.Name, b.callee(), params)
+		b.Call = callShape(b.Name, b.callee(), e.params)
 		out[i] = b
 	}
 	return out

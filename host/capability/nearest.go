@@ -41,8 +41,8 @@ func closest(word string, names []string) string {
 }
 
 // nearest ranks canonical names by how much one of their spellings looks like
-// name: the canonical one, the aliases, the tool alone.
-func nearest(name string, bindings []Binding, n int) []string {
+// name: the canonical one, the flat alias, the tool alone.
+func nearest(name string, entries []*entry, n int) []string {
 	if n <= 0 || len(name) > 2*MaxNameBytes {
 		return nil
 	}
@@ -51,32 +51,33 @@ func nearest(name string, bindings []Binding, n int) []string {
 		rank int
 	}
 	var found []candidate
-	wanted := pythonName(strings.ToLower(name))
-	for _, b := range bindings {
-		best := -1
-		consider := func(spelling string, extra int) {
-			s := pythonName(strings.ToLower(spelling))
+	wanted := strings.ToLower(pythonName(name))
+	_, bare, _ := strings.Cut(wanted, ":") // without the kind, which is easily mistaken
+	for _, e := range entries {
+		best := candidate{e.capability.Name, -1}
+		consider := func(wanted, spelling string, extra int) {
+			spelling = strings.ToLower(spelling)
 			rank := -1
-			switch edits, near := distance(wanted, s, suggestible); {
+			switch edits, near := distance(wanted, spelling, suggestible); {
 			case near:
 				rank = 2*edits + extra
-			case len(wanted) >= 3 && strings.Contains(s, wanted):
-				rank = 10 + extra // part of the name, such as the provider's
+			case utf8.RuneCountInString(wanted) >= 3 && strings.Contains(spelling, wanted):
+				rank = 20 + extra // part of the name, such as the provider's
 			}
-			if rank >= 0 && (best < 0 || rank < best) {
-				best = rank
-			}
-		}
-		consider(b.Name, 0)
-		if parsed, err := ParseName(b.Name); err == nil {
-			a := aliasesOf(parsed)
-			consider(a.flat, 0)
-			if a.tool != "" {
-				consider(a.tool, 3)
+			if rank >= 0 && (best.rank < 0 || rank < best.rank) {
+				best.rank = rank
 			}
 		}
-		if best >= 0 {
-			found = append(found, candidate{b.Name, best})
+		consider(wanted, pythonName(e.capability.Name), 0)
+		consider(wanted, e.aliases.flat, 0)
+		if e.aliases.tool != "" {
+			consider(wanted, e.aliases.tool, 3)
+		}
+		if bare != "" {
+			consider(bare, e.aliases.flat, 2)
+		}
+		if best.rank >= 0 {
+			found = append(found, best)
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int {

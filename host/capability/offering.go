@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Bounds on what a provider may offer. They are far above what a person would
@@ -56,10 +58,13 @@ type offering struct {
 	problems []Problem
 }
 
+// entry is a capability with what its registry works out once.
 type entry struct {
 	capability Capability
 	provider   Provider
-	validator  *validator
+	aliases    aliases
+	params     []parameter
+	schema     *jsonschema.Schema
 }
 
 func (o *offering) err(id string) error {
@@ -102,7 +107,8 @@ func admit(p Provider, id string, caps []Capability) *offering {
 }
 
 func admitOne(p Provider, id string, c Capability) (e *entry, warnings []string, err error) {
-	if _, err := ParseName(c.Name); err != nil {
+	name, err := ParseName(c.Name)
+	if err != nil {
 		return nil, nil, err
 	}
 	if c.Name != id && !strings.HasPrefix(c.Name, id+"/") {
@@ -124,11 +130,7 @@ func admitOne(p Provider, id string, c Capability) (e *entry, warnings []string,
 	c.OutputSchema = bytes.Clone(c.OutputSchema)
 	c.Annotations = bytes.Clone(c.Annotations)
 	c.Tags = slices.Clone(c.Tags)
-	v := &validator{name: c.Name, schema: schema}
-	for _, param := range parameters(c.InputSchema) {
-		v.names = append(v.names, param.name)
-	}
-	return &entry{c, p, v}, warnings, nil
+	return &entry{c, p, aliasesOf(name), parameters(c.InputSchema), schema}, warnings, nil
 }
 
 func checkText(c Capability) error {

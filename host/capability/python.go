@@ -52,9 +52,9 @@ func set(words string) map[string]bool {
 // pythonName turns part of a canonical name into the spelling of an alias: what
 // separates words in tool names becomes an underscore, and the rest is put into
 // the normal form in which Python compares identifiers.
-func pythonName(s string) string {
-	return norm.NFKC.String(strings.NewReplacer("-", "_", ".", "_", "/", "_", " ", "_").Replace(s))
-}
+func pythonName(s string) string { return norm.NFKC.String(separators.Replace(s)) }
+
+var separators = strings.NewReplacer("-", "_", ".", "_", "/", "_", " ", "_")
 
 // isIdentifier follows Python's rules for a name that is in NFKC. Go's Unicode
 // tables may be older than Python's; a letter that only Python knows costs an

@@ -107,11 +107,18 @@ func (r *Registry) ValidateArguments(name string, args json.RawMessage) error {
 	if e == nil {
 		return c.unknown(name)
 	}
-	return e.validator.validate(args, func() string { return c.call(e.capability) })
+	return e.validate(args, func() string { return c.call(e.capability) })
 }
 
 // List returns every capability that isn't hidden, sorted by name.
-func (r *Registry) List() []Capability { return slices.Clone(r.current.Load().view().capabilities) }
+func (r *Registry) List() []Capability {
+	entries := r.current.Load().view().entries
+	out := make([]Capability, len(entries))
+	for i, e := range entries {
+		out[i] = e.capability
+	}
+	return out
+}
 
 // Bindings returns the Python aliases of every capability in List, in its order.
 func (r *Registry) Bindings() []Binding { return slices.Clone(r.current.Load().view().bindings) }
@@ -129,7 +136,7 @@ func (r *Registry) Binding(name string) (b Binding, ok bool) {
 // Nearest returns at most n canonical names that name may be a misspelling of,
 // an alias of, or a part of, the likeliest first.
 func (r *Registry) Nearest(name string, n int) []string {
-	return nearest(name, r.current.Load().view().bindings, n)
+	return nearest(name, r.current.Load().view().entries, n)
 }
 
 // Problems lists what Put left out or warned about, by provider and name.
@@ -154,10 +161,12 @@ type catalogue struct {
 	index func() *index
 }
 
+// view is what readers who don't know a name see: no hidden capabilities, sorted
+// by name.
 type view struct {
-	capabilities []Capability
-	bindings     []Binding
-	position     map[string]int // in both
+	entries  []*entry
+	bindings []Binding
+	position map[string]int // in both
 }
 
 func newCatalogue(revision uint64, offers map[string]*offering) *catalogue {
@@ -177,16 +186,16 @@ func (c *catalogue) view() *view {
 		v := &c.views
 		for _, e := range c.entries {
 			if !e.capability.Hidden {
-				v.capabilities = append(v.capabilities, e.capability)
+				v.entries = append(v.entries, e)
 			}
 		}
-		slices.SortFunc(v.capabilities, func(a, b Capability) int { return strings.Compare(a.Name, b.Name) })
-		v.bindings = bind(v.capabilities)
-		v.position = make(map[string]int, len(v.capabilities))
-		for i, each := range v.capabilities {
-			v.position[each.Name] = i
+		slices.SortFunc(v.entries, func(a, b *entry) int { return strings.Compare(a.capability.Name, b.capability.Name) })
+		v.bindings = bind(v.entries)
+		v.position = make(map[string]int, len(v.entries))
+		for i, e := range v.entries {
+			v.position[e.capability.Name] = i
 		}
-		c.index = sync.OnceValue(func() *index { return newIndex(v.capabilities, v.bindings) })
+		c.index = sync.OnceValue(func() *index { return newIndex(v.entries) })
 	})
 	return &c.views
 }
@@ -213,18 +222,20 @@ func (c *catalogue) unknown(name string) *Error {
 		}
 	}
 	v := c.view()
-	if len(v.capabilities) == 0 {
+	if len(v.entries) == 0 {
 		return fail(": no capability is available; enable a plugin in toolplane.toml ([plugins.NAME])")
 	}
-	hint := fmt.Sprintf("search_capabilities finds all %d", len(v.capabilities))
-	if len(v.capabilities) == 1 {
-		hint = "search_capabilities shows the only one"
+	search := fmt.Sprintf("search_capabilities finds all %d there are", len(v.entries))
+	if len(v.entries) == 1 {
+		search = "search_capabilities shows the only one there is"
 	}
-	names := nearest(name, v.bindings, 3)
+	names := nearest(name, v.entries, 3)
 	if len(names) == 0 {
-		return fail(": nothing has a name like it; %s", hint)
+		return fail(": nothing has a name like it; %s", search)
 	}
-	first := v.bindings[v.position[names[0]]].Call
-	return fail(": did you mean %s? The first is called like this: %s. %s", strings.Join(names, ", "), first,
-		strings.ToUpper(hint[:1])+hint[1:])
+	others := ""
+	if len(names) > 1 {
+		others = " Similar, too: " + strings.Join(names[1:], ", ") + "."
+	}
+	return fail(": did you mean %s? Call it as: %s.%s For more, %s", names[0], v.bindings[v.position[names[0]]].Call, others, search)
 }

@@ -27,20 +27,20 @@ const (
 func (r *Registry) Search(query string, limit int) []Hit {
 	c := r.current.Load()
 	v := c.view()
-	if limit <= 0 || limit > len(v.capabilities) {
-		limit = len(v.capabilities)
+	if limit <= 0 || limit > len(v.entries) {
+		limit = len(v.entries)
 	}
 	if strings.TrimSpace(query) == "" {
 		hits := make([]Hit, limit)
 		for i := range hits {
-			hits[i] = Hit{Capability: v.capabilities[i], Call: v.bindings[i].Call}
+			hits[i] = Hit{Capability: v.entries[i].capability, Call: v.bindings[i].Call}
 		}
 		return hits
 	}
 	ranked := c.index().rank(query)
 	hits := make([]Hit, 0, min(limit, len(ranked)))
 	for _, s := range ranked[:min(limit, len(ranked))] {
-		hits = append(hits, Hit{v.capabilities[s.doc], v.bindings[s.doc].Call, s.score})
+		hits = append(hits, Hit{v.entries[s.doc].capability, v.bindings[s.doc].Call, s.score})
 	}
 	return hits
 }
@@ -65,13 +65,16 @@ type index struct {
 	words map[string]map[int]float64
 }
 
-func newIndex(caps []Capability, bindings []Binding) *index {
-	x := &index{size: len(caps), words: map[string]map[int]float64{}}
-	for i, c := range caps {
+func newIndex(entries []*entry) *index {
+	x := &index{size: len(entries), words: map[string]map[int]float64{}}
+	for i, e := range entries {
+		c := e.capability
 		x.add(i, inName, c.Name)
 		x.add(i, inTitle, c.Title)
 		x.add(i, inTags, c.Tags...)
-		x.add(i, inArguments, bindings[i].Params...)
+		for _, p := range e.params {
+			x.add(i, inArguments, p.name)
+		}
 		x.add(i, inDescription, c.Description)
 	}
 	return x

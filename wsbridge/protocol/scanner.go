@@ -118,10 +118,21 @@ func syntaxError(err error) error {
 	}
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) && syntactic.Err != nil {
-		problem := strings.TrimPrefix(syntactic.Err.Error(), "jsontext: ")
+		problem := cutQuote(strings.TrimPrefix(syntactic.Err.Error(), "jsontext: "))
 		return fmt.Errorf("%s at byte %d", problem, syntactic.ByteOffset)
 	}
 	return err
+}
+
+// cutQuote shortens the text that the tokenizer quotes to one escape sequence: errors are logged, user values aren't.
+func cutQuote(problem string) string {
+	before, quoted, found := strings.Cut(problem, "`")
+	quoted, after, closed := strings.Cut(quoted, "`")
+	if !found || !closed {
+		return problem
+	}
+	const escape = len(`\u0000`)
+	return before + "`" + strings.ToValidUTF8(quoted[:min(len(quoted), escape)], "") + "`" + after
 }
 
 // checkValue makes sure that raw is exactly one JSON value and returns its kind.

@@ -41,7 +41,8 @@ export class Pool {
   #options: PoolOptions | undefined;
   #mode: Mode = "make";
   #detail: string | undefined;
-  #loading = new Set<Standby>();
+  /** With what cancels each one's time limit. */
+  readonly #loading = new Map<Standby, () => void>();
   #ready: Standby[] = [];
   #waiting: Waiter[] = [];
   #failures = 0;
@@ -64,8 +65,7 @@ export class Pool {
     if (!options.snapshot && this.#mode !== "plain") {
       this.#mode = "plain";
       this.#detail = "snapshots are turned off";
-      for (const standby of this.#loading) standby.end(0);
-      this.#loading.clear();
+      for (const standby of this.#loading.keys()) this.#drop(standby);
     }
     this.bind(options.catalog);
     this.refill();
@@ -88,6 +88,8 @@ export class Pool {
    * refill(). Rejects when `signal` aborts and when workers can't be loaded.
    */
   take(signal: AbortSignal): Promise<Standby> {
+    const cancelled = new Error("cancelled while it waited for an interpreter");
+    if (signal.aborted) return Promise.reject(cancelled);
     const standby = this.#ready.shift();
     if (standby !== undefined) return Promise.resolve(standby);
     return new Promise<Standby>((resolve, reject) => {
@@ -103,7 +105,7 @@ export class Pool {
       };
       const giveUp = (): void => {
         this.#waiting = this.#waiting.filter((other) => other !== waiter);
-        reject(new Error("cancelled while it waited for an interpreter"));
+        reject(cancelled);
       };
       signal.addEventListener("abort", giveUp);
       this.#waiting.push(waiter);
@@ -124,25 +126,17 @@ export class Pool {
   #load(): void {
     const mode = this.#mode;
     const standby = new Standby(this.#frame, mode, () => {
-      leave();
-      standby.end(0);
+      this.#drop(standby);
       if (this.#mode === "make") this.#mode = "restore";
       this.#failures = 0;
       this.refill();
     });
-    const leave = (): void => {
-      cancelTimeout();
-      this.#loading.delete(standby);
-    };
     const fail = (message: string): void => {
-      leave();
-      standby.end(0);
+      this.#drop(standby);
       this.#failed(mode, message);
     };
-    const cancelTimeout = this.#frame.after(LOAD_TIMEOUT_MS, () =>
-      fail(`no answer within ${LOAD_TIMEOUT_MS / 1000} s`),
-    );
-    this.#loading.add(standby);
+    const late = (): void => fail(`no answer within ${LOAD_TIMEOUT_MS / 1000} s`);
+    this.#loading.set(standby, this.#frame.after(LOAD_TIMEOUT_MS, late));
     let bound = "";
     const bind = (): void => {
       bound = this.#options?.catalog ?? "";
@@ -154,11 +148,21 @@ export class Pool {
       if (message?.t === "ready") bind();
       else if (message?.t === "pong" && bound !== this.#options?.catalog) bind();
       else if (message?.t === "pong") {
-        leave();
+        this.#arrived(standby);
         this.#failures = 0;
         this.#welcome(standby);
       }
     }, fail);
+  }
+
+  #arrived(standby: Standby): void {
+    this.#loading.get(standby)?.();
+    this.#loading.delete(standby);
+  }
+
+  #drop(standby: Standby): void {
+    this.#arrived(standby);
+    standby.end(0);
   }
 
   #welcome(standby: Standby): void {

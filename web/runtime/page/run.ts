@@ -209,7 +209,7 @@ class Run {
 
   #finished(json: string, truncated: boolean): void {
     this.#truncated ||= truncated;
-    const problem = valueProblem(json);
+    const problem = valueProblem(json, 1);
     if (problem !== null) return this.#unreadable(problem);
     let result: ReturnType<typeof readResult>;
     try {

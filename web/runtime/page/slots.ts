@@ -25,6 +25,8 @@ export class Slots {
   }
 
   #turn(signal: AbortSignal): Promise<void> {
+    const cancelled = new Error("cancelled while it waited for other calls");
+    if (signal.aborted) return Promise.reject(cancelled);
     return new Promise((resolve, reject) => {
       const go = (): void => {
         signal.removeEventListener("abort", giveUp);
@@ -32,7 +34,7 @@ export class Slots {
       };
       const giveUp = (): void => {
         this.#waiting = this.#waiting.filter((other) => other !== go);
-        reject(new Error("cancelled while waiting for other calls"));
+        reject(cancelled);
       };
       signal.addEventListener("abort", giveUp, { once: true });
       this.#waiting.push(go);

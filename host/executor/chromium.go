@@ -42,11 +42,10 @@ type chromium struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	// gone closes when the browser or its page is no longer usable, and why is
-	// valid from then on.
-	gone chan struct{}
-	why  error
-	once sync.Once
+	// gone ends when the browser or its page is no longer usable, with the
+	// reason as its cause. The first reason counts.
+	gone context.Context
+	lose context.CancelCauseFunc
 
 	stopped sync.Once
 	stopErr error
@@ -68,7 +67,8 @@ func startChromium(ctx context.Context, o chromiumOptions) (*chromium, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &chromium{logger: o.logger, profile: prof, path: o.path, gone: make(chan struct{})}
+	c := &chromium{logger: o.logger, profile: prof, path: o.path}
+	c.gone, c.lose = context.WithCancelCause(context.Background())
 
 	opts := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(o.path),
@@ -145,19 +145,20 @@ func (c *chromium) attach() error {
 	return nil
 }
 
-// open loads the page at address, and ends the debugging features that would
-// make the browser copy every frame of the page's WebSocket into the pipe.
+// open loads the page at address, and then ends the debugging features that
+// would make the browser copy every frame of the page's WebSocket into the pipe.
+// Without them a second page could not be opened.
 func (c *chromium) open(ctx context.Context, address string) error {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
 	response, err := chromedp.Run(ctx, chromedp.NavigateResponse(address))
 	if err != nil {
-		return fmt.Errorf("open %s: %w", address, c.orGone(err))
+		return fmt.Errorf("open %s: %w", address, c.because(ctx, err))
 	}
 	if response != nil && response.Status != 200 {
 		return fmt.Errorf("open %s: the host answered with status %d: is the web runtime built (make web)?", address, response.Status)
 	}
-	return c.orGone(chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+	return c.because(ctx, chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		for _, command := range []string{
 			network.Disable.Method, dom.Disable.Method, css.Disable.Method, cdplog.Disable.Method, cdppage.Disable.Method, runtime.Disable.Method,
 		} {
@@ -191,36 +192,31 @@ func (c *chromium) evaluate(ctx context.Context, expression string) error {
 		}
 		return nil
 	}))
-	return c.orGone(err)
+	return c.because(ctx, err)
 }
 
-// within returns chromedp's context, ended by ctx as well.
+// within returns chromedp's context, ended by ctx and by the page's end as well:
+// a page that crashed answers no call.
 func (c *chromium) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	both, cancel := context.WithCancelCause(c.ctx)
-	release := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	return both, func() { release(); cancel(nil) }
+	release1 := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	release2 := context.AfterFunc(c.gone, func() { cancel(context.Cause(c.gone)) })
+	return both, func() { release1(); release2(); cancel(nil) }
 }
 
-// orGone replaces an error that came because the browser is gone by the reason
-// for that.
-func (c *chromium) orGone(err error) error {
+// because replaces an error that came because the browser is gone, or because
+// ctx ended, by the reason for that.
+func (c *chromium) because(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	select {
-	case <-c.gone:
-		return c.why
-	default:
-		return err
+	if c.gone.Err() != nil {
+		return context.Cause(c.gone)
 	}
-}
-
-// lose records that the browser can't be used any more. The first reason counts.
-func (c *chromium) lose(why error) {
-	c.once.Do(func() {
-		c.why = why
-		close(c.gone)
-	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // exitReason says how the process ended. chromedp knows it for a moment longer

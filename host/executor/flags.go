@@ -37,10 +37,6 @@ func chromiumFlags(base *url.URL) [][2]string {
 		{"disable-sync"},
 		{"disable-quic"},
 		{"disable-breakpad"},
-		// The crash handler is a process of its own, outside the process group,
-		// and writes to the user's own profile. The switch's name is misleading:
-		// it is the only one that keeps the handler from being started.
-		{"disable-crashpad-for-testing"},
 		{"metrics-recording-only"},
 		{"password-store", "basic"},
 		{"use-mock-keychain"},
@@ -65,8 +61,11 @@ func chromiumFlags(base *url.URL) [][2]string {
 }
 
 // browserEnv is the environment of the browser: what a program needs to start,
-// and none of the secrets that the host's own environment may hold. The files
-// that Chromium keeps outside its profile go into the throw-away profile too.
+// and none of the secrets that the host's own environment may hold.
+//
+// The crash handler can't be turned off (with --disable-crashpad-for-testing the
+// network service of Chromium 156 dies at its start) and keeps its files in the
+// user's own configuration folder, so that folder is moved into the profile.
 func browserEnv(environ []string, profile string) []string {
 	var env []string
 	for _, entry := range environ {

@@ -128,14 +128,14 @@ func (h *Headless) live(a *attempt) {
 
 	var why error
 	select {
-	case <-browser.gone:
-		why = browser.why
+	case <-browser.gone.Done():
+		why = context.Cause(browser.gone)
 	case <-p.lost:
 		// A process that dies breaks the connection a little before it is known
 		// to be dead, and is the better reason.
 		select {
-		case <-browser.gone:
-			why = browser.why
+		case <-browser.gone.Done():
+			why = context.Cause(browser.gone)
 		case <-p.diagnosed: // given up by the host
 			why = p.reason()
 		case <-time.After(diagnosisTime / 2):
@@ -235,16 +235,16 @@ func (h *Headless) connect(ctx context.Context, browser *chromium) (*page, error
 	select {
 	case p = <-tk.admitted:
 		p.watch()
-	case <-browser.gone:
-		return nil, fmt.Errorf("connect the executor page: %w", browser.why)
+	case <-browser.gone.Done():
+		return nil, fmt.Errorf("connect the executor page: %w", context.Cause(browser.gone))
 	case <-ctx.Done():
 		return nil, fmt.Errorf("connect the executor page: %w", context.Cause(ctx))
 	}
 	select {
 	case <-p.ready:
 		return p, nil
-	case <-browser.gone:
-		err = browser.why
+	case <-browser.gone.Done():
+		err = context.Cause(browser.gone)
 	case <-p.lost:
 		err = errors.New("the page closed its connection before it was ready")
 	case <-ctx.Done():

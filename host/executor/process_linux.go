@@ -18,11 +18,11 @@ func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL
 // here: it does as root.
 func runsWithoutSandbox() bool { return os.Geteuid() == 0 }
 
-// endLeftovers kills the processes whose command line names profile as their
-// user data directory, and waits up to a second until there is none. The name
-// is random, so that nobody else's browser can have it. Chromium gives it to
-// its helpers; one that was being forked when the browser died shows up late,
-// hence the second look.
+// endLeftovers kills the processes that belong to the browser with this profile,
+// and waits up to a second until there is none. The browser's helpers have
+// ended by then, as a rule: they notice that it is gone. The crash handlers,
+// which leave the process group, and a helper that was being forked when the
+// browser died take a moment longer, hence the second look.
 func endLeftovers(profile string) {
 	deadline := time.Now().Add(time.Second)
 	for quiet := 0; quiet < 2 && time.Now().Before(deadline); {
@@ -39,14 +39,16 @@ func endLeftovers(profile string) {
 	}
 }
 
-// processesUsing returns the living processes that were given profile as their
-// user data directory. A zombie has no command line any more.
+// processesUsing returns the living processes that were started for a profile:
+// those whose command line has it as the user data directory or keeps the crash
+// database in it. Its name is random, so that nobody else's browser can have
+// it; a process that merely mentions it, such as an editor, doesn't count. A
+// zombie has no command line any more.
 func processesUsing(profile string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	want := []byte("--user-data-dir=" + profile)
 	var pids []int
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
@@ -54,15 +56,19 @@ func processesUsing(profile string) []int {
 			continue
 		}
 		cmdline, err := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
-		if err != nil {
-			continue
-		}
-		for arg := range bytes.SplitSeq(cmdline, []byte{0}) {
-			if bytes.Equal(arg, want) {
-				pids = append(pids, pid)
-				break
-			}
+		if err == nil && startedFor(cmdline, profile) {
+			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// startedFor reports whether a command line belongs to the browser with this
+// profile. Arguments end with a zero byte, but Chromium's helpers overwrite
+// theirs with a text in which spaces separate them.
+func startedFor(cmdline []byte, profile string) bool {
+	if _, rest, ok := bytes.Cut(cmdline, []byte("--user-data-dir="+profile)); ok {
+		return len(rest) == 0 || rest[0] == 0 || rest[0] == ' '
+	}
+	return bytes.Contains(cmdline, []byte("--database="+profile+"/"))
 }

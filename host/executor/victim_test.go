@@ -1,0 +1,5 @@
+package executor
+
+const victimEnv = "TOOLPLANE_TEST_VICTIM"
+
+func playVictim() {}

@@ -20,13 +20,13 @@ def call_tool(name, args=None, /, **arguments):
 
     def encode(max_depth):
         if not isinstance(name, str):
-            raise _invalid(f"call_tool takes the capability's name first, a string, not {type(name).__name__}")
+            raise _invalid(f"call_tool takes the capability's name, a string, not a value of type {_type(name)}")
         if args is None:
             return to_json(arguments, "arguments", max_depth)
         if arguments:
             raise _invalid(f"give the arguments of {name} as one dict or as keywords, not as both")
         if not isinstance(args, dict):
-            raise _invalid(f"the arguments of {name} are a dict of names and values, not {_article_of(args)}")
+            raise _invalid(f"the arguments of {name} are a dict, not a value of type {_type(args)}")
         return to_json(args, "arguments", max_depth)
 
     return start_call(name, encode, "call_tool")
@@ -44,7 +44,7 @@ def save_result(value, label=None):
         if label is None:
             return f'{{"value":{text}}}'
         if not isinstance(label, str):
-            raise _invalid(f"the label of save_result is a string, not {_article_of(label)}")
+            raise _invalid(f"the label of save_result is a string, not a value of type {_type(label)}")
         return f'{{"value":{text},"label":{to_json(label, "label", max_depth)}}}'
 
     return start_call(_SAVE, encode, "save_result", unwrap="handle")
@@ -59,7 +59,7 @@ def load_result(handle):
     def encode(max_depth):
         text = to_json(handle, "handle", max_depth)
         if not isinstance(handle, str):
-            message = f"load_result takes the handle that save_result gave, a string, not {_article_of(handle)}"
+            message = f"load_result takes a handle of save_result, a string, not a value of type {_type(handle)}"
             raise make_error("ResultStoreError", "ValueError", message)
         return f'{{"handle":{text}}}'
 
@@ -74,16 +74,15 @@ class Scope:
 
     def __getattr__(self, name):
         tools = sorted(t for t in vars(self) if not t.startswith("_"))
-        if name.startswith("__"):
-            raise AttributeError(f"'{self.__name}' has no attribute '{name}'")
         near = difflib.get_close_matches(name, tools, _MAX_NEAREST, 0.4) or tools[:_MAX_NEAREST]
         shown = ", ".join(f"{self.__name}.{tool}" for tool in near)
-        raise AttributeError(f"{self.__name} has no tool {name}; nearest: {shown}")
+        # With `obj` given, Python doesn't guess at a better name once more.
+        raise AttributeError(f"{self.__name} has no tool {name}; nearest: {shown}", name=name, obj=None)
 
-    def __setattr__(self, name, value):
-        raise AttributeError(f"{self.__name}.{name} can't be set: the tools of {self.__name} are Toolplane's")
+    def __setattr__(self, name, value=None):
+        raise AttributeError(f"{self.__name}.{name} can't be set or deleted: Toolplane provides {self.__name}")
 
-    __delattr__ = lambda self, name: self.__setattr__(name, None)
+    __delattr__ = __setattr__
 
     def __dir__(self):
         return [tool for tool in vars(self) if not tool.startswith("_")]
@@ -99,8 +98,10 @@ current = dict(FIXED)
 
 
 def bind(catalog_json):
-    """Replaces the aliases by those of a catalog: {"revision", "bindings": [{name, flat?, scope?, tool?, params, call}]}.
-    The next run sees them."""
+    """Replaces the aliases by those of a catalog, from the next run on.
+
+    The catalog is {"revision", "bindings": [{"name", "flat"?, "scope"?, "tool"?, "params", "call"}]}.
+    """
     global current
     bound = dict(FIXED)
     for binding in json.loads(catalog_json)["bindings"]:
@@ -137,6 +138,5 @@ def _invalid(message):
     return make_error("InvalidArgumentsError", "ValueError", message)
 
 
-def _article_of(value):
-    name = type(value).__name__
-    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+def _type(value):
+    return type(value).__name__

@@ -120,11 +120,10 @@ class Calls:
     def close(self):
         """Gives up what is still in flight. Nothing can be called any more."""
         self.over = True
+        for call in self.unobserved:
+            unawaited.silence(call)
         for call in list(self.pending.values()):
             call.cancel()
-        for call in self.unobserved:
-            if call.done() and not call.cancelled():
-                call._log_traceback = False  # its error isn't news: the run's own error or complaint is
 
 
 def open_run(limits):

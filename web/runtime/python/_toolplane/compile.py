@@ -52,6 +52,8 @@ def compile_snippet(source, filename, reserved=()):
             _refuse_reserved(tree, reserved, filename)
         code = _build(futures, body, names, filename)
     except SyntaxError as error:
+        if error.msg == "'yield from' inside async function":
+            error.msg = "'yield from' outside function"  # the async function is ours
         _add_text(error, source)
         raise
     except UnicodeEncodeError:
@@ -225,7 +227,7 @@ def _refuse_reserved(tree, reserved, filename):
     found += [(n, name) for n in ast.walk(tree) if isinstance(n, ast.Global) for name in n.names if name in reserved]
     if found:
         node, name = min(found, key=lambda pair: _place(pair[0]))
-        message = f"line {node.lineno} assigns to {name}, which Toolplane provides; use another name, such as my_{name}"
+        message = f"{name} can't be assigned to, because Toolplane provides it; use another name, such as my_{name}"
         raise _error_at(BindingError, message, node, filename)
 
 
@@ -263,3 +265,10 @@ def register_source(source, filename):
     _sources[name] = source
     linecache.cache[name] = len(source), None, source_lines(source), name
     return name
+
+
+def forget_sources():
+    """Starts anew with file names, in an interpreter that has run nothing yet that counts."""
+    for name in _sources:
+        linecache.cache.pop(name, None)
+    _sources.clear()

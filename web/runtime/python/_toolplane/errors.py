@@ -31,7 +31,7 @@ ToolError.__module__ = "builtins"
 
 
 def error_class(host_type, builtin):
-    """The class for an error type. An unknown builtin counts as RuntimeError, an unusable type name as the builtin's."""
+    """The class for a type of error. An unknown builtin counts as RuntimeError, an unusable name as the builtin's."""
     if builtin not in BUILTINS:
         builtin = "RuntimeError"
     if not (isinstance(host_type, str) and host_type.isidentifier()):

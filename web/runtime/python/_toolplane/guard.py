@@ -3,6 +3,7 @@
 import asyncio
 import builtins
 import collections.abc
+import inspect
 import io
 import os
 import sys
@@ -55,11 +56,14 @@ class _NoStdin(io.TextIOBase):
 
 
 def _no_run(main, **_):
-    shown = getattr(main, "__qualname__", "main")
-    close = getattr(main, "close", None)
-    if close:
-        close()  # or it would be reported as never awaited
-    raise RuntimeError(f"asyncio.run() can't be used in a snippet, which runs in an event loop already; write: await {shown}()")
+    if isinstance(main, Watched):
+        text = main.site.text()
+    else:
+        text = f"{getattr(main, '__qualname__', 'main')}()"
+        if inspect.iscoroutine(main):
+            main.close()  # or it would be reported as never awaited
+    message = "asyncio.run() can't be used in a snippet, which runs in an event loop already"
+    raise RuntimeError(f"{message}; write: await {text}")
 
 
 def install():

@@ -36,9 +36,9 @@ def find(value, root, max_depth):
     path, iterators, parents = [], [], []
     current = value
     while True:
-        problem = _problem(current, parents, max_depth)
+        problem = _problem(current, root, path, parents, max_depth)
         if problem:
-            return Refusal(f"{_show_path(root, path)} {problem(_expression(root, path))}", current)
+            return Refusal(f"{_show_path(root, path)} {problem}", current)
         if isinstance(current, (dict, list, tuple)):
             parents.append(current)
             iterators.append(iter(current.items() if isinstance(current, dict) else enumerate(current)))
@@ -53,38 +53,39 @@ def find(value, root, max_depth):
         else:
             return None
         if isinstance(parents[-1], dict):
-            problem = _key_problem(path[-1])
+            problem = _key_problem(path[-1], _expression(root, path[:-1]))
             if problem:
-                place = _show_path(root, path[:-1])
-                return Refusal(f"{place} {problem(_expression(root, path[:-1]))}", path[-1])
+                return Refusal(f"{_show_path(root, path[:-1])} {problem}", path[-1])
 
 
-def _problem(value, parents, max_depth):
-    """A function from the value's Python expression to what's wrong, or None."""
-    if value is None or isinstance(value, bool):
+def _problem(value, root, path, parents, max_depth):
+    """What's wrong with a value itself, or None."""
+    if value is None or isinstance(value, bool) or is_time(value):
         return None
     if isinstance(value, str):
         if _is_text(value):
             return None
-        return lambda x: f'has a lone surrogate, which no JSON text can carry; use {x}.encode("utf-8", "replace").decode()'
+        expression = f'{_expression(root, path)}.encode("utf-8", "replace").decode()'
+        return f"is a str with a lone surrogate, which no JSON text can carry; use {expression}"
     if isinstance(value, int):
         if abs(value) < _TOO_LARGE:
             return None
-        return lambda x: f"is an int of more than {MAX_DIGITS:,} digits, the limit; use hex({x})"
+        return f"is an int of more than {MAX_DIGITS:,} digits, the limit; use hex({_expression(root, path)})"
     if isinstance(value, float):
         if math.isfinite(value):
             return None
         shown = float.__repr__(value)
-        return lambda x: f"is {shown}, which JSON doesn't have; use None, or a string such as repr({x})"
+        expression = _expression(root, path)
+        return f"is {shown}, a float that JSON doesn't have; use None, or a string such as repr({expression})"
     if isinstance(value, (dict, list, tuple)):
-        if any(value is parent for parent in parents):
-            return lambda x: "contains itself, and JSON has no cycles; leave that reference out"
+        kind = type(value).__name__
+        for i, parent in enumerate(parents):
+            if value is parent:
+                return f"is the {kind} {_show_path(root, path[:i])} again, and JSON has no cycles; leave it out"
         if len(parents) >= max_depth:
-            return lambda x: f"is nested deeper than {max_depth} levels, the limit; flatten the value"
+            return f"is a {kind} nested deeper than {max_depth} levels, the limit; flatten the value"
         return None
-    if is_time(value):
-        return None
-    return lambda x: _unknown(value, x)
+    return _unknown(value, _expression(root, path))
 
 
 def is_time(value):
@@ -92,12 +93,13 @@ def is_time(value):
     return isinstance(value, (datetime.date, datetime.time)) and type(value).__name__ != "NaTType"
 
 
-def _key_problem(key):
+def _key_problem(key, x):
+    """What's wrong with a key of the dict whose expression is `x`, or None."""
     if not isinstance(key, str):
-        shown = f"{_short(key)} (a key of type {type(key).__name__})"
-        return lambda x: f"has the key {shown}, and JSON keys are strings; use {{str(k): v for k, v in {x}.items()}}"
+        shown = f"{_short(key)} of type {type(key).__name__}"
+        return f"has the key {shown}, and JSON keys are strings; use {{str(k): v for k, v in {x}.items()}}"
     if not _is_text(key):
-        return lambda x: f"has the key {ascii(key)} with a lone surrogate, which no JSON text can carry; rename that key"
+        return f"has the key {ascii(key)} with a lone surrogate, which no JSON text can carry; rename that key"
     return None
 
 
@@ -111,8 +113,8 @@ def _is_text(text):
 
 def _unknown(value, x):
     """What an object is that JSON doesn't know, and what to write for it. `x` is its Python expression."""
-    what = _article(type(value).__name__)
     found = _advice(value, x)
+    what = f"of type {type(value).__name__}"
     if isinstance(found, tuple):
         found, what = found
     return f"is {what}, which JSON doesn't have; use {found}"
@@ -127,10 +129,8 @@ def _advice(value, x):
         return found.format(x=x)
     if isinstance(value, JsProxy):
         return f"{x}.to_py()", "a JavaScript object (JsProxy)"
-    if isinstance(value, types.CoroutineType):
-        return f"await {x}", "a coroutine that nothing awaited"
-    if isinstance(value, asyncio.Future):
-        return f"await {x}", f"{_article(kind.__name__)} that nothing awaited"
+    if isinstance(value, (types.CoroutineType, asyncio.Future)):
+        return f"await {x}", f"of type {kind.__name__} and was never awaited"
     if isinstance(value, collections.abc.Coroutine) or hasattr(kind, "__await__"):
         return f"await {x}"
     if isinstance(value, types.ModuleType):
@@ -144,9 +144,9 @@ def _advice(value, x):
     if isinstance(value, enum.Enum):
         return f"{x}.value"
     if hasattr(kind, "model_dump"):
-        return f'{x}.model_dump(mode="json")', f"{_article(kind.__name__)} (a pydantic model)"
+        return f'{x}.model_dump(mode="json")', f"of type {kind.__name__} (a pydantic model)"
     if dataclasses.is_dataclass(value):
-        return f"dataclasses.asdict({x})", f"{_article(kind.__name__)} (a dataclass)"
+        return f"dataclasses.asdict({x})", f"of type {kind.__name__} (a dataclass)"
     for base, expression in _BY_TYPE:
         if isinstance(value, base):
             return expression(value).format(x=x)
@@ -213,10 +213,6 @@ def _polars(value, name):
 _FOREIGN = {"numpy": _numpy, "pandas": _pandas, "polars": _polars}
 
 
-def _article(name):
-    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
-
-
 def _short(value):
     try:
         text = ascii(value)
@@ -237,9 +233,9 @@ def _show_path(root, path):
 def _show_step(step):
     if isinstance(step, int):
         return f"[{step}]"
-    if step.isidentifier():
-        return f".{step}"
-    return f"[{_quote(step)}]"
+    if len(step) > _MAX_SHOWN_KEY:
+        step = step[:_MAX_SHOWN_KEY] + "…"
+    return f".{step}" if step.isidentifier() else f"[{_quote(step)}]"
 
 
 def _expression(root, path):

@@ -25,7 +25,8 @@ def describe(error, frame=None):
 
 def _message(error):
     if isinstance(error, SystemExit):
-        return f"the snippet called sys.exit({'' if error.code is None else ascii(error.code)}); to end it early, return"
+        code = "" if error.code is None else ascii(error.code)
+        return f"the snippet called sys.exit({code}); to end it early, return"
     if isinstance(error, SyntaxError):
         return f"{error.msg} (line {error.lineno})" if error.lineno else str(error.msg)
     try:
@@ -38,7 +39,14 @@ def _message(error):
         return "the snippet ran out of memory; work on a part of the data at a time"
     if isinstance(error, KeyboardInterrupt):
         return "the snippet was interrupted"
-    return message
+    return _line_of(error)
+
+
+def _line_of(error):
+    """Something to say for an error without text, such as a failed assert: the user's line that raised it."""
+    frames = filter(_is_user_frame, traceback.extract_tb(error.__traceback__))
+    last = next(reversed(list(frames)), None)
+    return f"{type(error).__name__} on line {last.lineno}: {last.line}" if last else ""
 
 
 def _traceback(error, frame):
@@ -60,8 +68,21 @@ def _keep_user_frames(summary):
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        one.stack[:] = [frame for frame in one.stack if not frame.filename.startswith(_NOT_THE_USER)]
+        one.stack[:] = filter(_is_user_frame, one.stack)
+        # A cause from deep within the standard library, such as the CancelledError below a TimeoutError, is no news.
+        if _is_foreign(one.__cause__):
+            one.__cause__ = None
+        if _is_foreign(one.__context__):
+            one.__context__ = None
         todo += [one.__cause__, one.__context__, *(one.exceptions or ())]
+
+
+def _is_user_frame(frame):
+    return not frame.filename.startswith(_NOT_THE_USER)
+
+
+def _is_foreign(summary):
+    return summary is not None and summary.stack and not any(map(_is_user_frame, summary.stack))
 
 
 def _clean(text, limit):

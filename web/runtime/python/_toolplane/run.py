@@ -2,6 +2,7 @@
 
 import asyncio
 import builtins
+import inspect
 import json
 import random
 import sys
@@ -9,7 +10,7 @@ import time
 
 import _toolplane_host as _host
 from _toolplane import bindings, calls, guard, unawaited
-from _toolplane.compile import compile_snippet, register_source
+from _toolplane.compile import compile_snippet, forget_sources, register_source
 from _toolplane.encode import decode
 from _toolplane.report import describe
 
@@ -18,7 +19,11 @@ _namespace = sys.modules["__main__"].__dict__
 _BALLAST = 1 << 20
 # How long tasks that the snippet left behind may take to be cancelled, in seconds.
 _MAX_CLEANUP = 0.5
-_FAILED = '{"ok":false,"error":{"type":"InternalError","builtin":"RuntimeError","message":"the run could not be finished","traceback":""}}'
+# The result when not even an error could be described.
+_FAILED = (
+    '{"ok":false,"error":{"type":"MemoryError","builtin":"MemoryError",'
+    '"message":"the run could not be finished: no memory was left to describe its error","traceback":""}}'
+)
 
 _run = None
 
@@ -43,6 +48,7 @@ def start(request_json, seed):
     global _run
     if seed:
         random.seed()
+        forget_sources()
     _run = Run()
     _run.task = asyncio.get_running_loop().create_task(_supervise(_run, request_json))
 
@@ -84,10 +90,17 @@ async def _result(run, request_json):
     try:
         text = calls.to_json(value, "value", run.calls.max_depth, "ReturnValueError")
     except ValueError as error:
+        _close_unstarted(value)
         hint = " (or end the last line with ; for no value)" if implicit else ""
         error.args = (f"the run's value can't be returned: {error}{hint}",)
         return _error_json(describe(error.with_traceback(None)))
     return f'{{"ok":true,"value":{text}}}'
+
+
+def _close_unstarted(value):
+    """A returned coroutine has had its error; Python's warning that nobody awaited it would only repeat that."""
+    if inspect.iscoroutine(value) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+        value.close()
 
 
 def _lend(run, request):
@@ -136,7 +149,13 @@ def _failure(run, error):
         error = run.abort
     if isinstance(error, MemoryError):
         run.ballast = None
-    return _error_json(describe(error))
+    described = describe(error)
+    if "'ToolCall'" in described["message"] and run.calls.unobserved:
+        # The snippet's own error, such as adding a number to a call. Say what's behind it.
+        cause, _ = unawaited.complaint(list(run.calls.unobserved))
+        described["message"] += f"; {cause}"
+        described["traceback"] += f"{cause}\n"
+    return _error_json(described)
 
 
 def _error_json(error):

@@ -24,7 +24,8 @@ class Watched(asyncio.Future):
         """Somebody waits for this future."""
         raise NotImplementedError
 
-    # Each of these returns before the waiting starts, so that no frame of the plumbing stands in an error's traceback.
+    # Each of these returns before an error can be raised: what raises is a method in C, which adds no frame to the
+    # error's traceback. A Python method that raises would.
 
     def __await__(self):
         self.owner = None
@@ -37,15 +38,17 @@ class Watched(asyncio.Future):
             self.observed()
         return asyncio.Future.add_done_callback(self, callback, context=context)
 
+    @property
     def result(self):
         if self.owner is None:
             self.observed()
-        return asyncio.Future.result(self)
+        return super().result
 
+    @property
     def exception(self):
         if self.owner is None:
             self.observed()
-        return asyncio.Future.exception(self)
+        return super().exception
 
 
 class Gathering(asyncio.tasks._GatheringFuture, Watched):
@@ -77,6 +80,16 @@ def outermost(call):
     while call.owner is not None:
         call = call.owner
     return call
+
+
+def silence(call):
+    """Marks the error of a future that nobody awaits as seen, now or when it comes: asyncio would log it."""
+    asyncio.Future.add_done_callback(outermost(call), _see)
+
+
+def _see(future):
+    if not future.cancelled():
+        asyncio.Future.exception(future)
 
 
 def complaint(calls):

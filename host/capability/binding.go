@@ -46,7 +46,7 @@ func (a aliases) problems() (flat, scoped string) {
 	return flat, scoped
 }
 
-// bind works out the aliases of a whole catalogue. Of names that collide none
+// bind works out the aliases of a whole catalog. Of names that collide none
 // gets the alias, so that it doesn't depend on who was loaded first.
 func bind(entries []*entry) []Binding {
 	globals := map[string][]string{} // global name -> who would define it

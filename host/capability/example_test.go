@@ -43,11 +43,11 @@ func ExampleRegistry() {
 	}
 	_, _, err = registry.Lookup("greeter_sayhello")
 	fmt.Println(err)
-	fmt.Println(registry.ValidateArguments("plugin:greeter/say-hello", json.RawMessage(`{"nmae": "Ada"}`)))
+	fmt.Println(registry.ValidateArguments("plugin:greeter/say-hello", json.RawMessage(`{"nam": "Ada"}`)))
 	// Output:
 	// plugin:greeter/say-hello → await greeter_say_hello(name=<string>, loud=<boolean=False>)
 	// unknown capability "greeter_sayhello": did you mean plugin:greeter/say-hello? Call it as: await greeter_say_hello(name=<string>, loud=<boolean=False>). For more, search_capabilities shows the only one there is
-	// invalid arguments for plugin:greeter/say-hello: missing argument name; unknown argument nmae (did you mean name?). Call it as: await greeter_say_hello(name=<string>, loud=<boolean=False>)
+	// invalid arguments for plugin:greeter/say-hello: missing argument name; unknown argument nam (did you mean name?). Call it as: await greeter_say_hello(name=<string>, loud=<boolean=False>)
 }
 
 func ExampleCapability_CallShape() {

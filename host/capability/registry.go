@@ -16,7 +16,7 @@ const UnknownCapabilityError = "UnknownCapabilityError"
 // Registry holds the capabilities of all providers. All methods may be called at
 // the same time from any goroutine; readers never wait for writers.
 type Registry struct {
-	current atomic.Pointer[catalogue]
+	current atomic.Pointer[catalog]
 
 	mu          sync.Mutex // orders writers, and guards what follows
 	subscribers []*subscriber
@@ -27,7 +27,7 @@ type subscriber struct{ changed func() }
 // NewRegistry returns an empty registry.
 func NewRegistry() *Registry {
 	r := &Registry{}
-	r.current.Store(&catalogue{})
+	r.current.Store(&catalog{})
 	return r
 }
 
@@ -58,7 +58,7 @@ func (r *Registry) change(edit func(map[string]*offering)) {
 		offers = map[string]*offering{}
 	}
 	edit(offers)
-	r.current.Store(newCatalogue(before.revision+1, offers))
+	r.current.Store(newCatalog(before.revision+1, offers))
 	subscribers := slices.Clone(r.subscribers)
 	r.mu.Unlock()
 	for _, s := range subscribers {
@@ -149,9 +149,9 @@ func (r *Registry) Problems() []Problem {
 	return out
 }
 
-// catalogue is the state of a registry between two changes. It is immutable; what
+// catalog is the state of a registry between two changes. It is immutable; what
 // is derived from it is worked out when it is first asked for.
-type catalogue struct {
+type catalog struct {
 	revision uint64
 	offers   map[string]*offering // by provider ID
 	entries  map[string]*entry    // by canonical name
@@ -169,8 +169,8 @@ type view struct {
 	position map[string]int // in both
 }
 
-func newCatalogue(revision uint64, offers map[string]*offering) *catalogue {
-	c := &catalogue{revision: revision, offers: offers, entries: map[string]*entry{}}
+func newCatalog(revision uint64, offers map[string]*offering) *catalog {
+	c := &catalog{revision: revision, offers: offers, entries: map[string]*entry{}}
 	for _, o := range offers {
 		for _, e := range o.entries {
 			// An ID is the prefix of its names up to the slash, so that names of two
@@ -181,7 +181,7 @@ func newCatalogue(revision uint64, offers map[string]*offering) *catalogue {
 	return c
 }
 
-func (c *catalogue) view() *view {
+func (c *catalog) view() *view {
 	c.once.Do(func() {
 		v := &c.views
 		for _, e := range c.entries {
@@ -200,8 +200,8 @@ func (c *catalogue) view() *view {
 	return &c.views
 }
 
-// call is how to call a capability in this catalogue.
-func (c *catalogue) call(each Capability) string {
+// call is how to call a capability in this catalog.
+func (c *catalog) call(each Capability) string {
 	v := c.view()
 	if i, ok := v.position[each.Name]; ok {
 		return v.bindings[i].Call
@@ -210,7 +210,7 @@ func (c *catalogue) call(each Capability) string {
 }
 
 // unknown makes the error for a name that nothing has.
-func (c *catalogue) unknown(name string) *Error {
+func (c *catalog) unknown(name string) *Error {
 	fail := func(format string, a ...any) *Error {
 		return Errorf(LookupError, UnknownCapabilityError, "unknown capability %s%s", quote(clip(name, 120)), fmt.Sprintf(format, a...))
 	}

@@ -45,11 +45,10 @@ func compile(raw json.RawMessage) (schema *jsonschema.Schema, warnings []string,
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) {
-		re, err := regexp.Compile(pattern)
-		if err != nil {
-			return unchecked(pattern), nil
+		if re, err := regexp.Compile(pattern); err == nil {
+			return re, nil
 		}
-		return re, nil
+		return unchecked(pattern), nil
 	})
 	if err := c.AddResource(location, doc); err != nil {
 		return nil, nil, schemaError(err)
@@ -150,9 +149,10 @@ func nesting(raw []byte) int {
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
 		case inString:
-			if c == '\\' {
+			switch c {
+			case '\\':
 				i++
-			} else if c == '"' {
+			case '"':
 				inString = false
 			}
 		case c == '"':

@@ -78,7 +78,7 @@ func TestSchemasThatAreTaken(t *testing.T) {
 func TestSchemaCycles(t *testing.T) {
 	r := registry(t, one("plugin:a/b", `{"type":"object","allOf":[{"$ref":"#"}]}`))
 	err := r.ValidateArguments("plugin:a/b", json.RawMessage(`{}`))
-	wantError(t, err, capability.ValueError, capability.InvalidArgumentsError)
+	_ = wantError(t, err, capability.ValueError, capability.InvalidArgumentsError)
 }
 
 func TestSchemasAreNeverLoaded(t *testing.T) {

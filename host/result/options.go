@@ -7,7 +7,7 @@ const (
 	DefaultMaxEntries      = 64
 	DefaultMaxTotalBytes   = 32 << 20
 	DefaultMaxEntryBytes   = 8 << 20
-	DefaultMaxProcessBytes = 1 << 30
+	DefaultMaxProcessBytes = 512 << 20
 	DefaultTTL             = time.Hour
 )
 
@@ -25,7 +25,8 @@ type Options struct {
 	// than MaxTotalBytes is refused in any case.
 	MaxEntryBytes int64
 	// MaxProcessBytes is how many bytes all scopes together may keep, so that many
-	// scopes can't fill the memory that one couldn't.
+	// scopes can't fill the memory that one couldn't. Its default is never below
+	// MaxTotalBytes.
 	MaxProcessBytes int64
 	// TTL is how long a value is kept after it was saved. Reading it doesn't
 	// prolong that.
@@ -45,7 +46,7 @@ func (o Options) withDefaults() Options {
 		o.MaxEntryBytes = DefaultMaxEntryBytes
 	}
 	if o.MaxProcessBytes <= 0 {
-		o.MaxProcessBytes = DefaultMaxProcessBytes
+		o.MaxProcessBytes = max(DefaultMaxProcessBytes, o.MaxTotalBytes)
 	}
 	if o.TTL <= 0 {
 		o.TTL = DefaultTTL

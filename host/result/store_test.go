@@ -185,11 +185,11 @@ func TestExpiryMakesRoom(t *testing.T) {
 		t.Errorf("expired a nanosecond early: %v", err)
 	}
 	_, err := s.Save(alice, "", json.RawMessage("2"))
-	wantCode(t, err, result.CodeTooMany)
+	_ = wantCode(t, err, result.CodeTooMany)
 
 	c.now = c.now.Add(1) // reading it a nanosecond ago hasn't prolonged it
 	_, err = s.Load(alice, e.Handle)
-	wantCode(t, err, result.CodeNotFound)
+	_ = wantCode(t, err, result.CodeNotFound)
 	if got := s.Stats(); got != (result.Stats{}) {
 		t.Errorf("an expired value still counts: %+v", got)
 	}
@@ -254,9 +254,9 @@ func TestClose(t *testing.T) {
 	s.Close()
 	s.Close()
 	_, err := s.Load(alice, e.Handle)
-	wantCode(t, err, result.CodeNotFound)
+	_ = wantCode(t, err, result.CodeNotFound)
 	_, err = s.Save(alice, "", json.RawMessage("1"))
-	wantCode(t, err, result.CodeClosed)
+	_ = wantCode(t, err, result.CodeClosed)
 	s.DropScope("one")
 	if got := s.Stats(); got != (result.Stats{}) {
 		t.Errorf("stats %+v", got)

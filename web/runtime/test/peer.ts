@@ -53,7 +53,7 @@ export class Peer {
   #onStatus: (() => void)[] = [];
 
   private constructor() {
-    const { frame_csp } = JSON.parse(readFileSync(path.join(dist, "manifest.json"), "utf8")) as { frame_csp: string };
+    const { frame_csp } = readManifest();
     this.#server = http.createServer((request, response) => {
       const { pathname } = new URL(request.url ?? "/", "http://peer");
       this.hits.push(request.url ?? "");
@@ -162,6 +162,14 @@ export class Peer {
       this.statuses.push(readStatus(params));
       for (const wake of this.#onStatus.splice(0)) wake();
     });
+  }
+}
+
+function readManifest(): { frame_csp: string } {
+  try {
+    return JSON.parse(readFileSync(path.join(dist, "manifest.json"), "utf8"));
+  } catch (error) {
+    throw new Error("the browser tests need the built runtime: run `make web`", { cause: error });
   }
 }
 

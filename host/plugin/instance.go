@@ -78,7 +78,7 @@ func (p *Plugin) run(ctx context.Context, what, export string, input []byte) (ou
 	if inst = p.takeIdle(); inst == nil {
 		made, err := p.newInstance(ctx)
 		if err != nil {
-			return nil, p.failure(ctx, what, fmt.Errorf("instantiating: %w", err), false, "")
+			return nil, p.failure(ctx, what, err, false, "")
 		}
 		inst = made
 		p.made.Add(1)

@@ -14,7 +14,7 @@ const (
 	kernelLength      = 17 // u64: how much can be allocated without growing
 	kernelFirstLength = wasmPage - 64
 	kernelMinBytes    = 1 << 20 // its memory when fresh
-	kernelBlockBytes  = 16      // what it adds to each allocation, rounded up
+	kernelBlockBytes  = 128     // what it adds to an allocation, rounded up
 )
 
 // kernelSound reports whether the kernel's state is as it leaves it itself.

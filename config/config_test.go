@@ -87,7 +87,7 @@ func TestErrors(t *testing.T) {
 			[]string{
 				`:2: server.listen: must be text, not the number 1`,
 				`:3: server.lisetn: unknown setting; did you mean "listen"?`,
-				`:5: plugins.a.memory_mb: must be a whole number (1 to 4096 MiB), not the text "64"`,
+				`:5: plugins.a.memory_mb: must be a whole number (2 to 4096 MiB), not the text "64"`,
 				`:6: plugins.a.source: must be text, not the number 1`,
 				`:8: executor.pool_size: must be a whole number (1 to 16 interpreters), not true`,
 			},

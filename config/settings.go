@@ -248,7 +248,7 @@ var pluginTable = table{
 		{
 			name: "memory_mb",
 			doc:  []string{"Memory that each instance of the plugin may use."},
-			min:  1, max: 4096, unit: "MiB",
+			min:  2, max: 4096, unit: "MiB",
 		},
 		{
 			name: "timeout",
@@ -267,7 +267,7 @@ var pluginTable = table{
 		},
 		{
 			name:    "skip_tools",
-			doc:     []string{"Tools of the plugin to leave out."},
+			doc:     []string{`Tools of the plugin to leave out: names, or patterns with * and ?.`},
 			check:   checkNotEmpty,
 			example: `["search"]`,
 		},

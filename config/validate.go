@@ -14,9 +14,13 @@ type conflict struct {
 }
 
 // Validate checks what no single setting can show: settings that contradict
-// each other. [Load] has done so; call it after changing a Config from flags.
+// each other, and the address to listen on, which flags set as well. [Load] has
+// done so; call it after changing a Config from flags.
 func (c *Config) Validate() error {
 	var ps Problems
+	if err := checkListen(c.Server.Listen); err != nil {
+		return Problems{{Key: "server.listen", Text: err.Error()}}
+	}
 	for _, p := range c.conflicts() {
 		ps = append(ps, Problem{Key: strings.Join(p.path, "."), Text: p.text})
 	}

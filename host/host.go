@@ -35,6 +35,9 @@ type Options struct {
 	// CacheDir keeps compiled plugins between starts; "" compiles anew. See
 	// [DefaultCacheDir].
 	CacheDir string
+	// Page serves the executor page below /executor/. Nil means the one that is
+	// built into the binary.
+	Page http.Handler
 }
 
 // A Host is a running Toolplane: HTTP server, plugins, stores, and the browser
@@ -80,8 +83,11 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := web.Built(); err != nil {
-		return nil, fmt.Errorf("start the host: %w", err)
+	if o.Page == nil {
+		if err := web.Built(); err != nil {
+			return nil, fmt.Errorf("start the host: %w", err)
+		}
+		o.Page = web.Handler()
 	}
 	address := cfg.Server.Listen
 	if o.Listen != "" {
@@ -113,20 +119,11 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 		return nil, fmt.Errorf("start the host: prepare plugins: %w", err)
 	}
 	h.plugins = newPluginSet(pluginSetOptions{
-		open: func(ctx context.Context, s plugin.Spec) (provider, error) {
-			p, err := runtime.Open(ctx, s)
-			if err != nil {
-				return nil, err // not p: a nil *Plugin isn't a nil provider
-			}
-			return p, nil
-		},
-		close:    runtime.Close,
-		registry: h.registry,
-		logger:   o.Logger.With("part", "plugin"),
+		open: opener(runtime), close: runtime.Close, registry: h.registry, logger: o.Logger.With("part", "plugin"),
 	})
 	guard := newGuard(cfg.Server, o.Logger.With("part", "http"))
 	h.executor = executor.New(h.executorOptions(guard))
-	h.server = newServer(guard.wrap(h.routes()), o.Logger.With("part", "http"))
+	h.server = newServer(guard.wrap(h.routes(o.Page)), o.Logger.With("part", "http"))
 	go h.serve()
 	h.plugins.load(cfg.Plugins)
 	o.Logger.Info("host started", "url", h.url, "version", o.Version, "plugins", len(cfg.Plugins))

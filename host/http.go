@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
-
-	"github.com/toolplane/toolplane/web"
 )
 
 const (
@@ -36,10 +34,10 @@ func newServer(handler http.Handler, logger *slog.Logger) *http.Server {
 }
 
 // routes is everything that the server answers, behind the guard.
-func (h *Host) routes() http.Handler {
+func (h *Host) routes(page http.Handler) http.Handler {
 	r := mux.NewRouter()
 	r.Handle("/ws", only("GET", h.executor.Hub()))
-	r.PathPrefix("/executor/").Handler(only("GET, HEAD", web.Handler()))
+	r.PathPrefix("/executor/").Handler(only("GET, HEAD", page))
 	r.Handle("/executor", only("GET, HEAD", http.RedirectHandler("/executor/", http.StatusPermanentRedirect)))
 	r.Handle("/healthz", only("GET, HEAD", http.HandlerFunc(h.serveHealth)))
 	r.Handle("/", only("GET, HEAD", http.HandlerFunc(h.serveRoot)))

@@ -57,6 +57,17 @@ type provider interface {
 	Problems() []string
 }
 
+// opener opens plugins with a runtime.
+func opener(runtime *plugin.Runtime) func(context.Context, plugin.Spec) (provider, error) {
+	return func(ctx context.Context, s plugin.Spec) (provider, error) {
+		p, err := runtime.Open(ctx, s)
+		if err != nil {
+			return nil, err // not p: a nil *Plugin isn't a nil provider
+		}
+		return p, nil
+	}
+}
+
 type pluginSetOptions struct {
 	open     func(context.Context, plugin.Spec) (provider, error)
 	close    func(context.Context) error
@@ -127,8 +138,14 @@ func (s *pluginSet) loadOne(name string, p config.Plugin) PluginState {
 			}
 		}
 		state.Problems = slices.Clone(opened.Problems())
-		if err != nil {
-			state.Problems = append(state.Problems, strings.Split(err.Error(), "\n")...)
+		for _, p := range s.o.registry.Problems() {
+			if p.Name == opened.ID() || strings.HasPrefix(p.Name, opened.ID()+"/") {
+				state.Problems = append(state.Problems, p.String())
+			}
+		}
+		var leftOut *capability.ProblemsError
+		if err != nil && !errors.As(err, &leftOut) {
+			state.Problems = append(state.Problems, err.Error())
 		}
 	} else {
 		state.Error = err.Error()

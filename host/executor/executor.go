@@ -19,10 +19,10 @@ import (
 // executor page at /executor/, before the first run. To end it, call
 // [Executor.Close] while the HTTP server still runs, and then stop the server.
 type Executor struct {
-	o        Options
-	hub      *Hub
-	headless *Headless // nil if there is none
-	slots    *slots
+	o     Options
+	hub   *Hub
+	pages source // nil if there is none
+	slots *slots
 
 	life    context.Context
 	endLife context.CancelCauseFunc
@@ -31,6 +31,19 @@ type Executor struct {
 	mu     sync.Mutex
 	closed bool
 	ids    map[string]struct{} // runs under way
+}
+
+// source gives pages to run on. The headless browser is one; the pages that
+// people open will be another.
+type source interface {
+	// open returns a page that is ready to run, and waits for it if need be.
+	open(ctx context.Context) (*page, error)
+	// prove tells that a page of this source answered a run.
+	prove(p *page)
+	// processID is the process that the page runs in, 0 if there is none.
+	processID() int
+	// Close ends the pages and returns when they are gone or ctx ends.
+	Close(ctx context.Context) error
 }
 
 // New returns an executor. It starts nothing; the first run does.
@@ -43,7 +56,7 @@ func New(o Options) *Executor {
 		ids:   make(map[string]struct{}),
 	}
 	if !o.NoHeadless {
-		e.headless = NewHeadless(e.hub, o.Headless)
+		e.pages = NewHeadless(e.hub, o.Headless)
 	}
 	e.life, e.endLife = context.WithCancelCause(context.Background())
 	return e
@@ -71,8 +84,8 @@ type Stats struct {
 // Stats returns the state now.
 func (e *Executor) Stats() Stats {
 	s := Stats{Pages: e.hub.Pages(), Running: e.slots.running(), Queued: int(e.slots.waiting.Load())}
-	if e.headless != nil {
-		s.BrowserPID = e.headless.processID()
+	if e.pages != nil {
+		s.BrowserPID = e.pages.processID()
 	}
 	e.mu.Lock()
 	s.Closed = e.closed
@@ -140,10 +153,10 @@ func (e *Executor) run(ctx context.Context, req Request) *Result {
 // choose picks the page for a run. Only the headless one exists so far; pages
 // that people open will be asked first.
 func (e *Executor) choose(ctx context.Context) (*page, error) {
-	if e.headless == nil {
+	if e.pages == nil {
 		return nil, errors.New("no executor page is connected, and [executor] headless = false: open one, or allow the headless browser")
 	}
-	p, err := e.headless.open(ctx)
+	p, err := e.pages.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -202,8 +215,8 @@ func (e *Executor) Close(ctx context.Context) error {
 	e.mu.Unlock()
 	e.endLife(errClosing)
 	var errs []error
-	if e.headless != nil {
-		if err := e.headless.Close(ctx); err != nil {
+	if e.pages != nil {
+		if err := e.pages.Close(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("close the headless browser: %w", err))
 		}
 	}

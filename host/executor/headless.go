@@ -243,6 +243,8 @@ func (h *Headless) connect(ctx context.Context, browser *chromium) (*page, error
 	select {
 	case <-p.ready:
 		return p, nil
+	case <-p.unable:
+		err = errors.New("it can't be loaded")
 	case <-browser.gone.Done():
 		err = context.Cause(browser.gone)
 	case <-p.lost:

@@ -37,7 +37,8 @@ type page struct {
 	why      error
 
 	ready      chan struct{} // closed by the first executor.status that says ready
-	readyOnce  sync.Once
+	unable     chan struct{} // closed by one before that which says why it can't be
+	settled    sync.Once     // ready or unable, whichever comes first
 	lost       chan struct{} // closed when the connection is
 	diagnosed  chan struct{} // closed when why is final
 	diagnosing sync.Once
@@ -48,6 +49,7 @@ func newPage(h *Hub) *page {
 		hub:       h,
 		runs:      make(map[string]*run),
 		ready:     make(chan struct{}),
+		unable:    make(chan struct{}),
 		lost:      make(chan struct{}),
 		diagnosed: make(chan struct{}),
 	}
@@ -192,8 +194,11 @@ func (p *page) setStatus(s protocol.ExecutorStatusParams) {
 	p.status = s
 	p.mu.Unlock()
 	p.hub.o.Logger.Debug("page status", "ready", s.Ready, "pool", s.Pool, "snapshot", s.Snapshot, "detail", s.Detail)
-	if s.Ready {
-		p.readyOnce.Do(func() { close(p.ready) })
+	switch {
+	case s.Ready:
+		p.settled.Do(func() { close(p.ready) })
+	case s.Detail != "":
+		p.settled.Do(func() { close(p.unable) })
 	}
 }
 

@@ -101,9 +101,7 @@ func (e *Executor) result(p *page, a answer) *Result {
 	if err := protocol.DecodeResult(a.raw, &out); err != nil {
 		return failed(hostError(TypeExecutor, "the executor page answered with something that isn't a result: %v", err))
 	}
-	if e.headless != nil {
-		e.headless.prove(p)
-	}
+	e.pages.prove(p)
 	res := &Result{
 		OK:              out.OK,
 		Value:           out.Value,

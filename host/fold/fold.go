@@ -105,13 +105,6 @@ func (f *folder) value(i, level int, p, s int32) int {
 		if s != none {
 			f.shapes[s].types |= typeOf(f.text[i : i+1])
 		}
-		if level >= f.l.Levels {
-			end := skipValue(f.text, i)
-			if p != none {
-				f.pieces[p].cut = skipSpace(f.text, i+1) < end-1
-			}
-			return end
-		}
 		if kind == '[' {
 			return f.list(i, level, p, s)
 		}
@@ -131,15 +124,22 @@ func (f *folder) value(i, level int, p, s int32) int {
 }
 
 func (f *folder) list(i, level int, p, s int32) int {
+	deep := level >= f.l.Levels
 	n := 0
 	c := cursor{text: f.text, pos: i + 1}
 	for c.more() {
-		child := int32(none)
-		if p != none && n < f.l.Items {
+		child, items := int32(none), int32(none)
+		if p != none && !deep && n < f.l.Items {
 			child = f.addPiece(p, level+1)
 		}
-		c.after(f.value(c.pos, level+1, child, f.itemShape(s, level+1)))
+		if s != none && !deep {
+			items = f.itemShape(s, level+1)
+		}
+		c.after(f.value(c.pos, level+1, child, items))
 		n++
+	}
+	if p != none && deep {
+		f.pieces[p].cut = n > 0
 	}
 	if s != none {
 		f.shapes[s].sized(n)
@@ -148,9 +148,10 @@ func (f *folder) list(i, level int, p, s int32) int {
 }
 
 func (f *folder) object(i, level int, p, s int32) int {
-	var shown map[string]int32 // the pieces of this object by key
-	if p != none {
-		shown = map[string]int32{}
+	deep := level >= f.l.Levels
+	shown := map[string]int32{} // the pieces of this object by key
+	if p != none && deep {
+		f.pieces[p].cut = f.text[skipSpace(f.text, i+1)] != '}'
 	}
 	base := len(f.hashes)
 	unlisted := 0
@@ -161,8 +162,8 @@ func (f *folder) object(i, level int, p, s int32) int {
 		if bytes.IndexByte(name, '\\') >= 0 {
 			name = []byte(unquote(f.text[nameStart:nameEnd]))
 		}
-		child := int32(none)
-		if p != none {
+		child, key := int32(none), int32(none)
+		if p != none && !deep {
 			var again bool
 			if child, again = shown[string(name)]; again {
 				f.pieces[child] = piece{next: f.pieces[child].next} // the last value counts
@@ -175,7 +176,9 @@ func (f *folder) object(i, level int, p, s int32) int {
 				f.pieces[child].nameStart, f.pieces[child].nameEnd = nameStart, nameEnd
 			}
 		}
-		key := f.keyShape(s, name, level+1)
+		if s != none && !deep {
+			key = f.keyShape(s, name, level+1)
+		}
 		if s != none && key == none {
 			f.hashes = append(f.hashes, maphash.Bytes(f.seed, name))
 			unlisted++

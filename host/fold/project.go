@@ -85,11 +85,33 @@ func (q *query) projectItems(fields []field, from, to int) *Error {
 			return q.sliceTooLarge(from, to, i-from, "item")
 		}
 	}
-	if !found && without != nil {
+	if !found && without != nil && !q.anywhere(fields) {
 		return q.noField(*without, at)
 	}
 	q.answer.Value = append(out, ']')
 	return nil
+}
+
+// sampleItems is how many items are looked at to tell a field that is merely rare
+// from one that isn't there, so that the answer doesn't depend on the page.
+const sampleItems = 1000
+
+// anywhere tells whether one of the first objects of the list has a field.
+func (q *query) anywhere(fields []field) bool {
+	for w := q.d.walk(q.v, 0); w.ordinal < sampleItems; {
+		c, ok := w.step()
+		if !ok {
+			return false
+		}
+		item := q.d.valueOf(c)
+		if q.d.kind(item) != '{' {
+			continue
+		}
+		if _, found := q.pick(nil, item, fields); found {
+			return true
+		}
+	}
+	return false
 }
 
 // pick appends an object of the fields that item has.
@@ -167,8 +189,8 @@ func (q *query) reach(v value, steps []step) (value, bool) {
 	return v, true
 }
 
-// noField refuses fields of which no object has any; one that is merely absent
-// here and there is left out without a word.
+// noField refuses fields that no object has; one that is merely absent here and
+// there is left out without a word.
 func (q *query) noField(object value, at Path) *Error {
 	name := q.o.Fields[0]
 	if path, err := ParsePath(name); err == nil && len(path.steps) > 1 {

@@ -67,9 +67,6 @@ func (f *folder) addShape(level int) int32 {
 
 // itemShape is the shape of the items of a list with shape s.
 func (f *folder) itemShape(s int32, level int) int32 {
-	if s == none {
-		return none
-	}
 	if f.shapes[s].items == 0 {
 		f.shapes[s].items = f.addShape(level)
 	}
@@ -79,9 +76,6 @@ func (f *folder) itemShape(s int32, level int) int32 {
 // keyShape is the shape of a key of an object with shape s, or none when the key
 // isn't listed.
 func (f *folder) keyShape(s int32, name []byte, level int) int32 {
-	if s == none {
-		return none
-	}
 	at := &f.shapes[s]
 	if i, ok := at.find(name); ok {
 		at.next = i + 1

@@ -156,6 +156,9 @@ func (q *query) wholeTooLarge() *Error {
 		for i := 0; i < len(s) && i+charAt(s, i) <= q.o.MaxBytes-len(`""`); fit++ {
 			i += charAt(s, i)
 		}
+		if fit == 0 {
+			break // a limit of a few bytes
+		}
 		return refuse(CodeSliceTooLarge, "%s has %s, over the limit of %s for one answer; limit=%d reads the first characters of it, "+
 			"and load_result in code reads any size", where, bytes, limit, fit)
 	}

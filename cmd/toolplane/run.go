@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolplane/toolplane/host"
+	"github.com/toolplane/toolplane/host/executor"
+	"github.com/toolplane/toolplane/host/jsonvalue"
+)
+
+// runScope is whose data the runs of one command are. The store ends with the
+// process, so that a fixed name shares nothing.
+const runScope = "run"
+
+// maxSnippetBytes bounds a Python file.
+const maxSnippetBytes = 4 << 20
+
+type runOptions struct {
+	plugins []string
+	inputs  []string
+	fresh   bool
+	timeout time.Duration
+	json    bool
+}
+
+// snippetFile is a Python file that was read.
+type snippetFile struct{ name, code string }
+
+func (a *app) run() *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run FILE... | -",
+		Short: "Run Python files",
+		Long: `Runs Python files, one after the other, in one process and one scope: what one
+saves with save_result, the next can load by its handle, and _ is the value that
+the previous successful run returned. "-" reads a file from standard input.
+
+What a snippet prints goes to standard output as it comes, then its value as JSON.
+Tracebacks go to standard error. With --json, standard output has one JSON object
+for each run instead, on a line of its own:
+  {"ok", "value", "stdout", "stderr", "error": {"type", "builtin", "message",
+   "traceback"} or null, "artifacts", "duration_ms", "run_id", "executor"}
+
+Exit codes: 0 when every run succeeded, 1 when one failed, 2 when the command
+can't be carried out as given, 128 + N when signal N ended it.`,
+		Example: `  toolplane run report.py --input since='"2025-01-01"' --input limit=20
+  toolplane run fetch.py aggregate.py --plugin issues=builtin:issues --json
+  echo 'return sum(range(10))' | toolplane run -`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(`no file was given; name a Python file, or "-" for standard input`)
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.runFiles(c.Context(), o, args) },
+	}
+	flags := c.Flags()
+	pluginFlag(flags, &o.plugins)
+	flags.StringArrayVarP(&o.inputs, "input", "i", nil, `a value for every run, as NAME=JSON or NAME=@FILE; the snippet has it as inputs["NAME"] (repeatable)`)
+	flags.BoolVar(&o.fresh, "fresh", false, "ask for a pristine interpreter, leaving a session alone (every run has one in this version)")
+	flags.DurationVar(&o.timeout, "timeout", 0, "time limit of each run, such as 90s (default: run_timeout of the configuration)")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object for each run")
+	return c
+}
+
+func (a *app) runFiles(ctx context.Context, o runOptions, files []string) error {
+	cfg, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	if err := withPlugins(cfg, o.plugins); err != nil {
+		return err
+	}
+	if o.timeout < 0 || o.timeout > cfg.Executor.MaxRunTimeout {
+		return usage("--timeout must be between 0 and %s, the max_run_timeout of [executor], not %s", cfg.Executor.MaxRunTimeout, o.timeout)
+	}
+	inputs, err := parseInputs(o.inputs)
+	if err != nil {
+		return err
+	}
+	snippets, err := a.readSnippets(files)
+	if err != nil {
+		return err
+	}
+	status := a.status()
+	status.say("starting the host…")
+	defer status.clear()
+	// A free port: the configured one belongs to "toolplane serve".
+	h, err := a.open(ctx, cfg, "warn", host.Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		status.clear()
+		return err
+	}
+	defer a.close(h)
+
+	failed := false
+	var previous json.RawMessage
+	for i, s := range snippets {
+		if ctx.Err() != nil {
+			break
+		}
+		p := &runPrinter{app: a, json: o.json, status: status, file: s.name, header: len(snippets) > 1, first: i == 0}
+		res := a.runOne(ctx, h, p, executor.Request{
+			Scope: runScope, Code: s.code, Filename: s.name, Inputs: inputs, Previous: previous, Fresh: o.fresh, Timeout: o.timeout,
+		})
+		if res.OK {
+			previous = res.Value
+		} else {
+			failed = true
+		}
+		if err := p.result(res); err != nil {
+			return fmt.Errorf("print the result of %s: %w", s.name, err)
+		}
+	}
+	if failed {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+func (a *app) runOne(ctx context.Context, h *host.Host, p *runPrinter, req executor.Request) *executor.Result {
+	if h.Executor().Stats().Pages == 0 {
+		p.status.say("starting the browser…")
+	} else {
+		p.status.say("running %s…", p.file)
+	}
+	if !p.json {
+		req.OnOutput = p.output
+	}
+	return h.Run(ctx, req)
+}
+
+// parseInputs reads NAME=JSON and NAME=@FILE.
+func parseInputs(texts []string) (map[string]json.RawMessage, error) {
+	inputs := make(map[string]json.RawMessage, len(texts))
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, usage(`--input: %q isn't NAME=JSON, such as limit=20 or since='"2025-01-01"'`, text)
+		}
+		if _, twice := inputs[name]; twice {
+			return nil, usage("--input: %q is given twice", name)
+		}
+		raw := []byte(value)
+		if file, ok := strings.CutPrefix(value, "@"); ok {
+			var err error
+			if raw, err = os.ReadFile(file); err != nil {
+				return nil, usage("--input %s: %w", name, err)
+			}
+		}
+		if err := jsonvalue.Check(raw); err != nil {
+			return nil, usage(`--input %s: %w; a text needs quotes of its own: %s='"…"'`, name, err, name)
+		}
+		inputs[name] = bytes.TrimSpace(raw)
+	}
+	return inputs, nil
+}
+
+func (a *app) readSnippets(files []string) ([]snippetFile, error) {
+	out := make([]snippetFile, 0, len(files))
+	stdinRead := false
+	for _, name := range files {
+		var source io.Reader
+		if name == "-" {
+			if stdinRead {
+				return nil, usage(`"-" is given twice, but standard input can be read only once`)
+			}
+			stdinRead = true
+			name, source = "<stdin>", a.stdin
+		} else {
+			f, err := os.Open(name)
+			if err != nil {
+				return nil, usage("%w", err)
+			}
+			defer f.Close()
+			source = f
+		}
+		code, err := io.ReadAll(io.LimitReader(source, maxSnippetBytes+1))
+		if err != nil {
+			return nil, usage("read %s: %w", name, err)
+		}
+		if len(code) > maxSnippetBytes {
+			return nil, usage("%s has more than %d bytes: pass data with --input, not in the code", name, maxSnippetBytes)
+		}
+		out = append(out, snippetFile{name, string(code)})
+	}
+	return out, nil
+}

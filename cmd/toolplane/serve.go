@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolplane/toolplane/config"
+	"github.com/toolplane/toolplane/host"
+)
+
+type serveOptions struct {
+	plugins     []string
+	listen      string
+	allowRemote bool
+}
+
+func (o *serveOptions) flags(c *cobra.Command) {
+	flags := c.Flags()
+	pluginFlag(flags, &o.plugins)
+	flags.StringVarP(&o.listen, "listen", "l", "", "address and port, such as 127.0.0.1:7350 (default: that of the configuration)")
+	flags.BoolVar(&o.allowRemote, "allow-remote", false, "permit an address that other machines can reach; the connection isn't encrypted")
+}
+
+// apply adds the flags to a configuration.
+func (o *serveOptions) apply(cfg *config.Config) error {
+	if o.listen != "" {
+		cfg.Server.Listen = o.listen
+	}
+	cfg.Server.AllowRemote = cfg.Server.AllowRemote || o.allowRemote
+	if err := cfg.Validate(); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	return withPlugins(cfg, o.plugins)
+}
+
+func (a *app) serve() *cobra.Command {
+	var o serveOptions
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve HTTP: the executor page, /ws and /healthz",
+		Long: `Serves HTTP until it's interrupted: the page that runs Python (/executor/), its
+WebSocket (/ws) and the state of the host (/healthz). It listens on this machine
+only, and answers requests that are addressed to it by a name of its own.
+
+For agents, see: toolplane serve mcp`,
+		Example: `  toolplane serve
+  toolplane serve --listen 127.0.0.1:0 --plugin issues=builtin:issues
+  curl -s http://127.0.0.1:7350/healthz`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return group(c, args)
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.serveHTTP(c.Context(), o) },
+	}
+	o.flags(c)
+	c.AddCommand(a.serveMCP())
+	return c
+}
+
+func (a *app) serveHTTP(ctx context.Context, o serveOptions) error {
+	cfg, found, err := a.load()
+	if err != nil {
+		return err
+	}
+	if err := o.apply(cfg); err != nil {
+		return err
+	}
+	h, err := a.open(ctx, cfg, "info", host.Options{})
+	if err != nil {
+		return err
+	}
+	defer a.close(h)
+	from := found.Path
+	if from == "" {
+		from = found.Origin
+	}
+	fmt.Fprintf(a.stdout, "Toolplane %s listens on %s (configuration: %s)\n", readVersion().Version, h.URL(), from)
+	states := h.WaitPlugins(ctx)
+	for _, p := range states {
+		if p.State == host.PluginReady {
+			fmt.Fprintf(a.stdout, "Plugin %s: %s\n", p.Name, strings.Join(p.Tools, ", "))
+		}
+	}
+	for _, line := range pluginFailures(states) {
+		fmt.Fprintln(a.stderr, line)
+	}
+	if ctx.Err() == nil {
+		fmt.Fprintln(a.stdout, "Press Ctrl+C to end.")
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-h.Done():
+		return h.Err()
+	}
+}

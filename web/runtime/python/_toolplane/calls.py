@@ -144,11 +144,11 @@ def start_call(name, arguments, shown, unwrap=None):
     return call
 
 
-def to_json(value, root, max_depth, host_type="InvalidArgumentsError"):
+def to_json(value, root, max_depth, host_type="InvalidArgumentsError", expression=None):
     """The JSON text of a user's value. What isn't JSON is a ValueError of type `host_type`, but a call that should
-    have been awaited first is an UnawaitedToolCallError."""
+    have been awaited first is an UnawaitedToolCallError. For `root` and `expression` see encode."""
     try:
-        return encode(value, root, max_depth)
+        return encode(value, root, max_depth, expression)
     except NotJSON as error:
         if isinstance(error.culprit, ToolCall):
             raise unawaited.complaint([error.culprit])[0] from None

@@ -12,6 +12,7 @@ import io
 import linecache
 import sys
 import types
+import typing
 import warnings
 
 from _toolplane.errors import ToolError
@@ -20,6 +21,9 @@ _FUNCTION = "__snippet__"
 _NESTED = _FUNCTION + ".<locals>."
 _OWN_SCOPE = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda
 _FUTURE = "__future__"
+_MAX_SHORT = 60
+# What the compiler says of a top-level yield, because it sees an async function.
+_ABOUT_YIELD = "'yield from' inside async function", "'return' with value in async generator"
 # Looked up among the builtins under a name that no user code can spell, so it neither shows up nor collides.
 _STAR = "import *"
 
@@ -33,9 +37,14 @@ class BindingError(ToolError, SyntaxError):
 BindingError.__module__ = "builtins"
 
 
+class Snippet(typing.NamedTuple):
+    code: types.CodeType  # eval(code, globals) gives a coroutine for the run's value
+    implicit: bool  # whether that's the last expression's value, for lack of a return
+    returned: str | None  # the source of that value, where it's one short expression
+
+
 def compile_snippet(source, filename, reserved=()):
-    """Compiles `source`. Returns (code, implicit): eval(code, globals) gives a coroutine for the run's value, and
-    implicit tells that this value is the last expression's.
+    """Compiles `source` to a Snippet.
 
     Raises SyntaxError with the line's text, also for an assignment to a name in `reserved` (a BindingError).
     """
@@ -45,25 +54,25 @@ def compile_snippet(source, filename, reserved=()):
         returns = _rewrite(tree.body)
         futures, body = _split_futures(tree.body)
         implicit = not returns and _return_last_expression(body, source)
+        returned = _short_source(returns[0] if len(returns) == 1 else implicit and body[-1], source)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the second build gives each warning, once
             names = _local_names(_build(futures, body, (), filename))
         if not names.isdisjoint(reserved) or "global" in source:
             _refuse_reserved(tree, reserved, filename)
         code = _build(futures, body, names, filename)
+        if code.co_flags & inspect.CO_ASYNC_GENERATOR:
+            raise _yield_error(tree.body, filename)
     except SyntaxError as error:
-        if error.msg == "'yield from' inside async function":
-            error.msg = "'yield from' outside function"  # the async function is ours
+        if error.msg in _ABOUT_YIELD:
+            error = _yield_error(tree.body, filename) or error
         _add_text(error, source)
-        raise
+        raise error from None
     except UnicodeEncodeError:
         raise SyntaxError("the snippet holds a lone surrogate, which no source text can") from None
-    if code.co_flags & inspect.CO_ASYNC_GENERATOR:
-        error = _error_at(SyntaxError, "'yield' outside function", _first_yield(tree.body), filename)
-        _add_text(error, source)
-        raise error
     flags = code.co_flags & ~(inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS)
-    return _unnest(code).replace(co_name="<module>", co_qualname="<module>", co_flags=flags), implicit
+    code = _unnest(code).replace(co_name="<module>", co_qualname="<module>", co_flags=flags)
+    return Snippet(code, implicit, returned)
 
 
 def source_lines(source):
@@ -75,11 +84,11 @@ def source_lines(source):
 
 
 def _rewrite(body):
-    """Replaces what a function can't hold, in place. Returns whether there's a `return` in the snippet's own scope.
+    """Replaces what a function can't hold, in place. Gives the return statements of the snippet's own scope.
 
     Only statements are visited, with a list instead of recursion: an expression may be nested thousands deep.
     """
-    returns = False
+    returns = []
     blocks = [body]
     while blocks:
         block = blocks.pop()
@@ -87,7 +96,7 @@ def _rewrite(body):
             if isinstance(node, _OWN_SCOPE):
                 continue
             if isinstance(node, ast.Return):
-                returns = True
+                returns.append(node)
             elif isinstance(node, ast.AnnAssign):
                 # A name can't be both annotated and global. Annotations of a module aren't evaluated anyway.
                 new = ast.Assign([node.target], node.value) if node.value else ast.Pass()
@@ -148,6 +157,15 @@ def _return_last_expression(body, source):
     return True
 
 
+def _short_source(node, source):
+    """The source of a return's value if it's a name, or an attribute, item or call of one, that fits on a line."""
+    value = node and node.value
+    if not isinstance(value, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
+        return None
+    text = ast.get_source_segment(source, value)
+    return text if text and len(text) <= _MAX_SHORT and "\n" not in text else None
+
+
 # ---- code objects
 
 
@@ -202,9 +220,14 @@ def _place(node):
     return node.lineno, node.col_offset
 
 
-def _first_yield(body):
+def _yield_error(body, filename):
+    """The error for the first `yield` of the snippet's own scope, if there's one."""
     found = [n for n in _own_nodes(body) if isinstance(n, (ast.Yield, ast.YieldFrom))]
-    return min(found, key=_place, default=None)
+    if not found:
+        return None
+    first = min(found, key=_place)
+    word = "yield" if isinstance(first, ast.Yield) else "yield from"
+    return _error_at(SyntaxError, f"'{word}' outside function", first, filename)
 
 
 def _bound_names(node):
@@ -232,17 +255,27 @@ def _refuse_reserved(tree, reserved, filename):
 
 
 def _error_at(kind, message, node, filename):
-    if node is None:
-        return kind(message, (filename, 1, 1, None))
     place = filename, node.lineno, node.col_offset + 1, None, node.end_lineno, node.end_col_offset + 1
     return kind(message, place)
 
 
 def _add_text(error, source):
-    """Errors that come from the tree lack the text of their line."""
+    """Adds the text of the line to an error that comes from the tree, not from the parser.
+
+    Such an error counts its columns in bytes, and a shown SyntaxError in characters.
+    """
     lines = source_lines(source)
-    if error.text is None and error.lineno and error.lineno <= len(lines):
-        error.text = lines[error.lineno - 1]
+    if error.text is not None or not error.lineno or error.lineno > len(lines):
+        return
+    error.text = lines[error.lineno - 1]
+    if error.offset:
+        error.offset = _characters(error.text, error.offset - 1) + 1
+    if error.end_offset and error.end_lineno and error.end_lineno <= len(lines):
+        error.end_offset = _characters(lines[error.end_lineno - 1], error.end_offset - 1) + 1
+
+
+def _characters(line, column):
+    return len(line.encode()[:column].decode("utf-8", "replace"))
 
 
 # ---- sources for tracebacks

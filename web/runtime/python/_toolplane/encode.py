@@ -31,11 +31,12 @@ class _Unsure(Exception):
     """The scan or the encoder met what only a closer look can judge."""
 
 
-def encode(value, root="value", max_depth=MAX_DEPTH):
-    """The JSON text of `value`. Raises NotJSON with the path (starting with `root`), the type and a way out.
+def encode(value, root="value", max_depth=MAX_DEPTH, expression=None):
+    """The JSON text of `value`. Raises NotJSON with the path, the type and a way out.
 
-    A scalar has depth 0, `[]` has depth 1. Numbers keep their exact value, a tuple becomes a list, and datetime, date
-    and time become ISO text.
+    The path starts with `root`, and so does the code of the way out, unless `expression` is the value's own code. A scalar
+    has depth 0, `[]` has depth 1. Numbers keep their exact value, a tuple becomes a list, and datetime, date and time
+    become ISO text.
     """
     try:
         _scan(value, max_depth)
@@ -43,7 +44,7 @@ def encode(value, root="value", max_depth=MAX_DEPTH):
             raise _Unsure
         return _text(value)
     except (_Unsure, TypeError, ValueError, RecursionError):
-        found = refusal.find(value, root, max_depth)
+        found = refusal.find(value, root, max_depth, expression or root)
         if found:
             raise NotJSON(found.message, found.culprit) from None
         try:

@@ -90,6 +90,15 @@ def _accept_calls_as_tasks():
         return create_task(self, coro.__await__() if isinstance(coro, Watched) else coro, **options)
 
     WebLoop.create_task = create_task_of_call
+    ensure_future = asyncio.ensure_future
+
+    def ensure_future_of_call(coro_or_future, *, loop=None):
+        # It gives a future back as it is. Whoever asks means to let the call run on its own.
+        if isinstance(coro_or_future, Watched):
+            coro_or_future.observed()
+        return ensure_future(coro_or_future, loop=loop)
+
+    asyncio.ensure_future = ensure_future_of_call
 
 
 def new_streams():

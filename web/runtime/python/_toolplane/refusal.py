@@ -31,12 +31,15 @@ class Refusal:
         self.culprit = culprit
 
 
-def find(value, root, max_depth):
-    """The first thing in `value`, in document order, that can't be JSON. None if there's nothing."""
+def find(value, root, max_depth, code):
+    """The first thing in `value`, in document order, that can't be JSON. None if there's nothing.
+
+    Paths start with `root`, expressions with `code`.
+    """
     path, iterators, parents = [], [], []
     current = value
     while True:
-        problem = _problem(current, root, path, parents, max_depth)
+        problem = _problem(current, root, path, parents, max_depth, code)
         if problem:
             return Refusal(f"{_show_path(root, path)} {problem}", current)
         if isinstance(current, (dict, list, tuple)):
@@ -53,29 +56,29 @@ def find(value, root, max_depth):
         else:
             return None
         if isinstance(parents[-1], dict):
-            problem = _key_problem(path[-1], _expression(root, path[:-1]))
+            problem = _key_problem(path[-1], _expression(code, path[:-1]))
             if problem:
                 return Refusal(f"{_show_path(root, path[:-1])} {problem}", path[-1])
 
 
-def _problem(value, root, path, parents, max_depth):
+def _problem(value, root, path, parents, max_depth, code):
     """What's wrong with a value itself, or None."""
     if value is None or isinstance(value, bool) or is_time(value):
         return None
     if isinstance(value, str):
         if _is_text(value):
             return None
-        expression = f'{_expression(root, path)}.encode("utf-8", "replace").decode()'
+        expression = f'{_expression(code, path)}.encode("utf-8", "replace").decode()'
         return f"is a str with a lone surrogate, which no JSON text can carry; use {expression}"
     if isinstance(value, int):
         if abs(value) < _TOO_LARGE:
             return None
-        return f"is an int of more than {MAX_DIGITS:,} digits, the limit; use hex({_expression(root, path)})"
+        return f"is an int of more than {MAX_DIGITS:,} digits, the limit; use hex({_expression(code, path)})"
     if isinstance(value, float):
         if math.isfinite(value):
             return None
         shown = float.__repr__(value)
-        expression = _expression(root, path)
+        expression = _expression(code, path)
         return f"is {shown}, a float that JSON doesn't have; use None, or a string such as repr({expression})"
     if isinstance(value, (dict, list, tuple)):
         kind = type(value).__name__
@@ -85,7 +88,7 @@ def _problem(value, root, path, parents, max_depth):
         if len(parents) >= max_depth:
             return f"is a {kind} nested deeper than {max_depth} levels, the limit; flatten the value"
         return None
-    return _unknown(value, _expression(root, path))
+    return _unknown(value, _expression(code, path))
 
 
 def is_time(value):
@@ -238,11 +241,11 @@ def _show_step(step):
     return f".{step}" if step.isidentifier() else f"[{_quote(step)}]"
 
 
-def _expression(root, path):
+def _expression(code, path):
     """The same place as Python code."""
     if len(path) > _MAX_SHOWN_STEPS:
         return "it"
-    return root + "".join(f"[{step if isinstance(step, int) else _quote(step)}]" for step in path)
+    return code + "".join(f"[{step if isinstance(step, int) else _quote(step)}]" for step in path)
 
 
 def _quote(key):

@@ -34,7 +34,7 @@ class Run:
     def __init__(self):
         self.abort = None
         self.ballast = bytearray(_BALLAST)
-        self.calls = None
+        self.calls = calls.open_run({})
         self.lent = {}
         self.streams = ()
         self.task = None
@@ -66,32 +66,33 @@ async def _supervise(run, request_json):
     except BaseException as error:  # an interrupt that came while the plumbing ran
         result = _failure(run, error)
     finally:
-        _host.disarm()
-        run.ballast = None
-        guard.flush(run.streams)
-        run.calls and run.calls.close()
-        _take_back(run)
-        _host.finish(result)
+        try:
+            _host.disarm()
+            run.ballast = None
+            guard.flush(run.streams)
+            run.calls.close()
+            _take_back(run)
+        finally:
+            _host.finish(result)
 
 
 async def _result(run, request_json):
     run.streams = guard.new_streams()
-    run.calls = calls.open_run({})
     request = decode(request_json)
     run.calls = calls.open_run(request.get("limits") or {})
     _lend(run, request)
     source = request["code"]
     filename = register_source(source, request.get("filename") or "<snippet>")
-    code, implicit = compile_snippet(source, filename, bindings.current)
-    value = await eval(code, _namespace)
+    snippet = compile_snippet(source, filename, bindings.current)
+    value = await eval(snippet.code, _namespace)
     if run.calls.unobserved:
         error, frame = unawaited.complaint(list(run.calls.unobserved))
         return _error_json(describe(error, frame))
     try:
-        text = calls.to_json(value, "value", run.calls.max_depth, "ReturnValueError")
+        text = calls.to_json(value, "value", run.calls.max_depth, "ReturnValueError", snippet.returned)
     except ValueError as error:
         _close_unstarted(value)
-        hint = " (or end the last line with ; for no value)" if implicit else ""
+        hint = " (or end the last line with ; for no value)" if snippet.implicit else ""
         error.args = (f"the run's value can't be returned: {error}{hint}",)
         return _error_json(describe(error.with_traceback(None)))
     return f'{{"ok":true,"value":{text}}}'
@@ -178,5 +179,12 @@ def _install():
 
 _install()
 
+def settle(call_id, ok, payload_json):
+    """The host's answer to a capability call; see calls.settle."""
+    try:
+        calls.settle(call_id, ok, payload_json)
+    except KeyboardInterrupt as interrupt:  # it came in here, where no task sees it
+        _abort(interrupt)
+
+
 bind = bindings.bind
-settle = calls.settle

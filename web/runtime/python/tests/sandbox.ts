@@ -26,7 +26,8 @@ export interface RunResult {
   error?: RunError;
   stdout: string;
   stderr: string;
-  [key: string]: unknown;
+  /** What Python asked of the host: "send NAME ARGUMENTS", "cancel ID", "disarm". */
+  log: string[];
 }
 
 /** Answers a capability call with raw JSON text, or throws a HostError. */
@@ -51,14 +52,15 @@ export interface RunOptions {
   answer?: Answer;
 }
 
+export const lines = (...text: string[]) => text.join("\n");
+
 export class Sandbox {
   private entry!: PythonEntry;
   private finished: ((json: string) => void) | null = null;
   private answer: Answer = () => "null";
   private stdout = "";
   private stderr = "";
-  /** What the Python side asked of the host in the current run. */
-  readonly log: string[] = [];
+  private readonly log: string[] = [];
   finishes = 0;
 
   readonly py: PyodideInterface;
@@ -115,6 +117,22 @@ export class Sandbox {
     this.entry.bind(JSON.stringify({ revision: 1, bindings }));
   }
 
+  /** Two tools of a plugin: issues_list, issues.list and issues_get, issues.get. */
+  bindIssues(): void {
+    const tool = (name: string, params: string[], call: string) => ({
+      name: `plugin:issues/${name}`,
+      flat: `issues_${name}`,
+      scope: "issues",
+      tool: name,
+      params,
+      call,
+    });
+    this.bind([
+      tool("list", ["count", "state"], "await issues_list(count=<integer=100>, state=<string>)"),
+      tool("get", ["id"], "await issues_get(id=<integer>)"),
+    ]);
+  }
+
   async run(code: string, options: RunOptions = {}): Promise<RunResult> {
     this.answer = options.answer ?? (() => "null");
     this.log.length = 0;
@@ -129,6 +147,6 @@ export class Sandbox {
     this.finished = null;
     const result = JSON.parse(json) as RunResult;
     if (result.ok) result.valueText = json.slice('{"ok":true,"value":'.length, -1);
-    return { ...result, stdout: this.stdout, stderr: this.stderr };
+    return { ...result, log: [...this.log], stdout: this.stdout, stderr: this.stderr };
   }
 }

@@ -12,7 +12,8 @@ const maxReason = 123
 // Close closes the connection with a WebSocket status code (1000 is a normal end) and a reason of at most 123 bytes, more is
 // cut. A code that can't be sent becomes 1011. The order of closing is described at [Conn].
 //
-// It returns when the connection's own goroutines ended, with an error when the peer didn't confirm within CloseTimeout.
+// It returns when the connection's own goroutines ended, with an error when that took all of CloseTimeout because the peer
+// neither confirmed nor left.
 // Closing again waits for the same end and changes nothing.
 func (c *Conn) Close(code int, reason string) error {
 	c.startClosing(&CloseError{Code: code, Reason: reason, Local: true})

@@ -302,3 +302,22 @@ func TestPingKeepsALivePeer(t *testing.T) {
 		t.Errorf("closed: %v, %v", server.Err(), client.Err())
 	}
 }
+
+func TestCloseErrorSaysHowItEnded(t *testing.T) {
+	cause := errors.New("reset")
+	for _, test := range []struct {
+		err  wsbridge.CloseError
+		want string
+	}{
+		{wsbridge.CloseError{Code: 1000, Local: true}, "wsbridge: connection closed by this side with code 1000"},
+		{wsbridge.CloseError{Code: 1008, Reason: "not authenticated"}, "wsbridge: connection closed by the peer with code 1008: not authenticated"},
+		{wsbridge.CloseError{Code: 1006, Cause: cause}, "wsbridge: connection broke: reset"},
+	} {
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+		if !errors.Is(&test.err, wsbridge.ErrClosed) || errors.Is(&test.err, cause) != (test.err.Cause != nil) {
+			t.Errorf("%v: errors.Is is wrong", &test.err)
+		}
+	}
+}

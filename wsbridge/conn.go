@@ -49,7 +49,7 @@ type Conn struct {
 
 	mu       sync.Mutex
 	pending  map[int64]*call                   // requests of this side that the peer hasn't answered
-	incoming map[int64]context.CancelCauseFunc // requests of the peer that run
+	incoming map[int64]context.CancelCauseFunc // requests of the peer whose answers aren't sent
 	err      *CloseError                       // set when closing is closed
 	closing  chan struct{}
 	done     chan struct{}

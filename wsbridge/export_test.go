@@ -17,7 +17,7 @@ func (c *Conn) Pending() int {
 	return len(c.pending)
 }
 
-// Incoming returns how many requests of the peer run.
+// Incoming returns how many requests of the peer aren't answered.
 func (c *Conn) Incoming() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

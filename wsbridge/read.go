@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/toolplane/toolplane/wsbridge/protocol"
 )
@@ -13,9 +14,7 @@ func (c *Conn) readLoop() {
 	for {
 		frame, text, err := c.socket.read(context.Background(), c.o.MaxFrameBytes, func() { c.alive.Add(1) })
 		if errors.Is(err, errFrameTooLarge) {
-			// Whoever sent it doesn't check. How much of it is to come can't be known, so that the connection can't be kept.
-			c.startClosing(&CloseError{Code: statusTooBig, Local: true,
-				Reason: fmt.Sprintf("message is larger than the limit of %d bytes: check before sending, or raise max_frame_bytes", c.o.MaxFrameBytes)})
+			c.closeTooLarge()
 			return
 		}
 		if err != nil {
@@ -37,6 +36,18 @@ func (c *Conn) readLoop() {
 		}
 		c.take(frame)
 	}
+}
+
+// closeTooLarge closes the connection to a peer that doesn't check what it sends. How much of the message is to come can't be known,
+// so that the connection can't be kept. The rest is read for a while, because a peer that is busy sending it reads the reason only
+// afterwards, and would lose it if the network connection were cut before.
+func (c *Conn) closeTooLarge() {
+	why := &CloseError{Code: statusTooBig, Local: true,
+		Reason: fmt.Sprintf("message is larger than the limit of %d bytes: check before sending, or raise max_frame_bytes", c.o.MaxFrameBytes)}
+	late := time.AfterFunc(c.o.CloseTimeout, func() { c.startClosing(why) })
+	defer late.Stop()
+	c.socket.discard()
+	c.startClosing(why)
 }
 
 // take handles one frame without waiting.

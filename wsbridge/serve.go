@@ -48,10 +48,18 @@ func (c *Conn) cancelIncoming(id int64) {
 	}
 }
 
-// serve answers one request. Its slot is free when the answer is in the queue.
+// endIncoming frees the slot of a request of the peer.
+func (c *Conn) endIncoming(id int64) {
+	c.mu.Lock()
+	delete(c.incoming, id)
+	c.mu.Unlock()
+}
+
+// serve answers one request, whose slot the writer frees. An answer that waits in the queue still counts as in flight, so that a peer
+// that doesn't read its answers is bounded too.
 func (c *Conn) serve(ctx context.Context, m *protocol.Message) {
 	result, err := c.handle(ctx, m)
-	out := &outgoing{}
+	out := &outgoing{answer: m.ID}
 	if err == nil {
 		out.frame, err = c.encodeResult(m, result)
 	}
@@ -60,12 +68,9 @@ func (c *Conn) serve(ctx context.Context, m *protocol.Message) {
 		errors.As(err, &out.fatal)
 	}
 	// The answer is sent also when the peer cancelled; only a closed connection has no use for it.
-	enqueued := c.enqueue(context.WithoutCancel(ctx), out)
-	c.mu.Lock()
-	delete(c.incoming, m.ID)
-	c.mu.Unlock()
-	if enqueued != nil {
-		c.log.Debug("dropped an answer", "method", m.Method, "id", m.ID, "error", enqueued)
+	if err := c.enqueue(context.WithoutCancel(ctx), out); err != nil {
+		c.endIncoming(m.ID)
+		c.log.Debug("dropped an answer", "method", m.Method, "id", m.ID, "error", err)
 	}
 }
 

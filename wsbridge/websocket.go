@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,9 @@ var errFrameTooLarge = errors.New("frame is too large")
 // socket is a WebSocket with bounded waits. It hides the library: its read limit, whose close reason says nothing about the
 // way out, is replaced by one of our own, and its fixed waits when closing are cut short through the network connection.
 type socket struct {
-	ws  *websocket.Conn
-	net net.Conn
+	ws   *websocket.Conn
+	net  net.Conn
+	rest io.Reader // of a message that was too large
 }
 
 func acceptSocket(w http.ResponseWriter, r *http.Request, subprotocol string, checked bool, origins []string) (*socket, error) {
@@ -90,7 +92,7 @@ func dialSocket(ctx context.Context, url string, o DialOptions) (*socket, error)
 }
 
 // read returns the next message. alive is called whenever something arrived. An errFrameTooLarge leaves the rest of the
-// message unread: only close may be called after it.
+// message unread: discard is what may be called after it.
 func (s *socket) read(ctx context.Context, limit int64, alive func()) (data []byte, text bool, err error) {
 	kind, r, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -99,18 +101,30 @@ func (s *socket) read(ctx context.Context, limit int64, alive func()) (data []by
 	buf := make([]byte, 0, 512)
 	for {
 		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+			// Doubled, not grown by append's smaller steps: the library doesn't tell how much is to come.
+			buf = slices.Grow(buf, len(buf)+1)
 		}
 		n, err := r.Read(buf[len(buf):min(cap(buf), len(buf)+readChunk)])
 		buf = buf[:len(buf)+n]
 		alive()
 		switch {
 		case int64(len(buf)) > limit:
+			s.rest = r
 			return nil, false, errFrameTooLarge
 		case err == io.EOF:
 			return buf, kind == websocket.MessageText, nil
 		case err != nil:
 			return nil, false, err
+		}
+	}
+}
+
+// discard reads the rest of a message that was too large, or until cut.
+func (s *socket) discard() {
+	buf := make([]byte, readChunk)
+	for {
+		if _, err := s.rest.Read(buf); err != nil {
+			return
 		}
 	}
 }
@@ -131,27 +145,26 @@ func (s *socket) ping(ctx context.Context) error { return s.ws.Ping(ctx) }
 func (s *socket) close(code int, reason string, deadline time.Time) error {
 	cut := time.AfterFunc(time.Until(deadline), s.cut)
 	defer cut.Stop()
-	err := s.ws.Close(websocket.StatusCode(code), reason)
-	if !cut.Stop() {
+	_ = s.ws.Close(websocket.StatusCode(code), reason)
+	if !cut.Stop() || time.Now().After(deadline) {
 		return errors.New("the peer didn't answer the close frame in time")
 	}
-	if _, _, ok := closeStatus(err); ok {
-		return nil // both sides closed at once, with different codes
-	}
-	return err
+	// The library's error is about what can't matter any more: the peer's own code, or the end of the stream, when it comes
+	// right behind the peer's close frame.
+	return nil
 }
 
 // cut ends the connection without a word. Every other method returns with an error soon.
 func (s *socket) cut() {
 	if s.net != nil {
-		s.net.Close()
+		_ = s.net.Close()
 	}
 }
 
 // release frees everything, without a closing handshake.
 func (s *socket) release() {
 	s.cut()
-	s.ws.CloseNow()
+	_ = s.ws.CloseNow()
 }
 
 // closeStatus returns the peer's close frame, if err tells of one.

@@ -12,6 +12,7 @@ type outgoing struct {
 	frame  []byte
 	binary bool        // tests only: this side never sends binary frames
 	call   *call       // the request that the frame carries, or nil
+	answer int64       // the peer's request that the frame answers, or 0
 	fatal  *FatalError // closes the connection after the frame
 }
 
@@ -111,6 +112,10 @@ func (c *Conn) sendControl(timeout time.Duration) bool {
 func (c *Conn) send(out *outgoing, timeout time.Duration) bool {
 	if out.call != nil && !out.call.state.CompareAndSwap(callQueued, callSent) {
 		return true
+	}
+	if out.answer != 0 {
+		// Before the peer can know: it may use the slot as soon as it has the answer.
+		c.endIncoming(out.answer)
 	}
 	// Not by a context: its end would close the network under the reader, whose error then hides the reason.
 	late := time.AfterFunc(timeout, func() {

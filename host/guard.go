@@ -54,7 +54,11 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 		setSecurityHeaders(w.Header())
 		if err := g.check(r); err != nil {
 			if ok, missed := g.log.allow(); ok {
-				g.logger.Warn("request refused", "path", clip(r.URL.Path), "host", clip(r.Host), "origin", clip(r.Header.Get("Origin")), "remote", r.RemoteAddr, "not_logged_before", missed)
+				attrs := []any{"path", clip(r.URL.Path), "host", clip(r.Host), "origin", clip(r.Header.Get("Origin")), "remote", r.RemoteAddr}
+				if missed > 0 {
+					attrs = append(attrs, "not_logged_before", missed)
+				}
+				g.logger.Warn("request refused", attrs...)
 			}
 			answerText(w, http.StatusForbidden, "toolplane refuses this request: "+err.Error())
 			return

@@ -148,7 +148,7 @@ func (s *pluginSet) loadOne(name string, p config.Plugin) PluginState {
 			state.Problems = append(state.Problems, err.Error())
 		}
 	} else {
-		state.Error = err.Error()
+		state.Error = strings.TrimPrefix(err.Error(), "plugin "+name+": ")
 	}
 	state.LoadMS = float64(time.Since(begin).Microseconds()) / 1000
 	switch {
@@ -158,7 +158,7 @@ func (s *pluginSet) loadOne(name string, p config.Plugin) PluginState {
 			s.o.logger.Warn("plugin has a problem", "plugin", name, "problem", problem)
 		}
 	case s.ctx.Err() == nil:
-		s.o.logger.Error("plugin isn't available", "plugin", name, "error", err)
+		s.o.logger.Error("plugin isn't available", "plugin", name, "error", state.Error)
 	}
 	return state
 }

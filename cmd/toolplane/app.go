@@ -49,6 +49,10 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// errEnded is what a command returns that runs until a signal ends it: that's
+// how it's meant to end.
+var errEnded = errors.New("ended by a signal")
+
 // usage is an error about how the command was given.
 func usage(format string, a ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, a...)}
@@ -59,6 +63,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	if errors.Is(err, errEnded) {
+		return exitOK
+	}
 	if signal := interruption(ctx); signal != 0 {
 		// By convention, and so that a shell script stops as well.
 		return 128 + signal

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +68,11 @@ func (a *app) withRuntime(ctx context.Context, f func(*plugin.Runtime, *slog.Log
 	if err != nil {
 		return err
 	}
-	// The plugin has answered or been given up; nothing waits for its end.
-	defer func() { _ = runtime.Close(context.WithoutCancel(ctx)) }()
+	defer func() {
+		// A guest that can't be interrupted ends with the process.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = runtime.Close(ctx)
+	}()
 	return f(runtime, logger)
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -61,7 +59,7 @@ as given.`,
 }
 
 func (a *app) callTool(ctx context.Context, o callOptions, file, tool string) error {
-	args, err := a.readArguments(o.args)
+	args, err := a.readArguments(ctx, o.args)
 	if err != nil {
 		return err
 	}
@@ -129,22 +127,16 @@ func (a *app) callFailed(e *capability.Error) error {
 	return &exitError{exitFailed, fmt.Errorf("%s: %w", kind, e)}
 }
 
-func (a *app) readArguments(text string) (json.RawMessage, error) {
-	switch {
-	case text == "-":
-		raw, err := io.ReadAll(io.LimitReader(a.stdin, 64<<20))
-		if err != nil {
-			return nil, usage("--args -: %w", err)
-		}
-		return raw, nil
-	case strings.HasPrefix(text, "@"):
-		raw, err := os.ReadFile(text[1:])
-		if err != nil {
-			return nil, usage("--args: %w", err)
-		}
-		return raw, nil
+func (a *app) readArguments(ctx context.Context, text string) (json.RawMessage, error) {
+	name, isFile := strings.CutPrefix(text, "@")
+	if text != "-" && !isFile {
+		return json.RawMessage(text), nil
 	}
-	return json.RawMessage(text), nil
+	raw, err := a.readFile(ctx, name, maxInputBytes)
+	if err != nil {
+		return nil, usage("--args: %w", err)
+	}
+	return raw, nil
 }
 
 // apply adds what the flags grant to a plugin's configuration.

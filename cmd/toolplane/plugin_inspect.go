@@ -23,7 +23,7 @@ configuration.`,
   toolplane plugin inspect builtin:issues --json`,
 		Args: exactly(1, "the plugin's file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			_, p, err := a.named(args[0])
+			name, p, err := a.named(args[0])
 			if err != nil {
 				return err
 			}
@@ -39,7 +39,7 @@ configuration.`,
 				if asJSON {
 					return a.printJSON(report)
 				}
-				a.printReport(args[0], report)
+				a.printReport(args[0], name, report)
 				return nil
 			})
 		},
@@ -58,7 +58,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-func (a *app) printReport(name string, r plugin.Report) {
+func (a *app) printReport(name, pluginName string, r plugin.Report) {
 	colour := a.palette(a.stdout)
 	out := a.stdout
 	memory := fmt.Sprintf("%d KiB at the start", r.Memory.Min>>10)
@@ -75,9 +75,8 @@ func (a *app) printReport(name string, r plugin.Report) {
 				fmt.Fprintf(out, "      %s\n", line)
 			}
 		}
-		if len(t.InputSchema) > 0 {
-			fmt.Fprintf(out, "      %s\n", colour.dim("arguments: "+string(t.InputSchema)))
-		}
+		t.Name = "plugin:" + pluginName + "/" + t.Name
+		fmt.Fprintf(out, "      %s\n", colour.dim(t.CallShape()))
 	}
 
 	fmt.Fprintf(out, "\n%s\n", colour.bold("What it can make use of, if it's granted"))

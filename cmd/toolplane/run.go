@@ -21,8 +21,12 @@ import (
 // process, so that a fixed name shares nothing.
 const runScope = "run"
 
-// maxSnippetBytes bounds a Python file.
-const maxSnippetBytes = 4 << 20
+// Bounds of what is read: a Python file, and a file of values. The values have to
+// fit into one message to the browser as well.
+const (
+	maxSnippetBytes = 4 << 20
+	maxInputBytes   = 256 << 20
+)
 
 type runOptions struct {
 	plugins []string
@@ -83,11 +87,11 @@ func (a *app) runFiles(ctx context.Context, o runOptions, files []string) error 
 	if o.timeout < 0 || o.timeout > cfg.Executor.MaxRunTimeout {
 		return usage("--timeout must be between 0 and %s, the max_run_timeout of [executor], not %s", cfg.Executor.MaxRunTimeout, o.timeout)
 	}
-	inputs, err := parseInputs(o.inputs)
+	inputs, err := a.parseInputs(ctx, o.inputs)
 	if err != nil {
 		return err
 	}
-	snippets, err := a.readSnippets(files)
+	snippets, err := a.readSnippets(ctx, files)
 	if err != nil {
 		return err
 	}
@@ -140,7 +144,7 @@ func (a *app) runOne(ctx context.Context, h *host.Host, p *runPrinter, req execu
 }
 
 // parseInputs reads NAME=JSON and NAME=@FILE.
-func parseInputs(texts []string) (map[string]json.RawMessage, error) {
+func (a *app) parseInputs(ctx context.Context, texts []string) (map[string]json.RawMessage, error) {
 	inputs := make(map[string]json.RawMessage, len(texts))
 	for _, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
@@ -153,7 +157,7 @@ func parseInputs(texts []string) (map[string]json.RawMessage, error) {
 		raw := []byte(value)
 		if file, ok := strings.CutPrefix(value, "@"); ok {
 			var err error
-			if raw, err = os.ReadFile(file); err != nil {
+			if raw, err = a.readFile(ctx, file, maxInputBytes); err != nil {
 				return nil, usage("--input %s: %w", name, err)
 			}
 		}
@@ -165,33 +169,55 @@ func parseInputs(texts []string) (map[string]json.RawMessage, error) {
 	return inputs, nil
 }
 
-func (a *app) readSnippets(files []string) ([]snippetFile, error) {
+func (a *app) readSnippets(ctx context.Context, files []string) ([]snippetFile, error) {
 	out := make([]snippetFile, 0, len(files))
 	stdinRead := false
 	for _, name := range files {
-		var source io.Reader
+		shown := name
 		if name == "-" {
 			if stdinRead {
 				return nil, usage(`"-" is given twice, but standard input can be read only once`)
 			}
 			stdinRead = true
-			name, source = "<stdin>", a.stdin
-		} else {
-			f, err := os.Open(name)
-			if err != nil {
-				return nil, usage("%w", err)
-			}
-			defer f.Close()
-			source = f
+			shown = "<stdin>"
 		}
-		code, err := io.ReadAll(io.LimitReader(source, maxSnippetBytes+1))
+		code, err := a.readFile(ctx, name, maxSnippetBytes)
 		if err != nil {
-			return nil, usage("read %s: %w", name, err)
+			return nil, usage("the snippet can't be read: %w", err)
 		}
-		if len(code) > maxSnippetBytes {
-			return nil, usage("%s has more than %d bytes: pass data with --input, not in the code", name, maxSnippetBytes)
-		}
-		out = append(out, snippetFile{name, string(code)})
+		out = append(out, snippetFile{shown, string(code)})
 	}
 	return out, nil
+}
+
+// readFile reads a file, or standard input for "-", up to a limit. It returns
+// when ctx ends, although the reading itself can't be interrupted.
+func (a *app) readFile(ctx context.Context, name string, limit int64) ([]byte, error) {
+	source := a.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		source = f
+	}
+	type outcome struct {
+		text []byte
+		err  error
+	}
+	read := make(chan outcome, 1)
+	go func() {
+		text, err := io.ReadAll(io.LimitReader(source, limit+1))
+		read <- outcome{text, err}
+	}()
+	select {
+	case o := <-read:
+		if o.err == nil && int64(len(o.text)) > limit {
+			return nil, fmt.Errorf("%s has more than %d bytes", name, limit)
+		}
+		return o.text, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

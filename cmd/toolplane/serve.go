@@ -80,21 +80,17 @@ func (a *app) serveHTTP(ctx context.Context, o serveOptions) error {
 		from = found.Origin
 	}
 	fmt.Fprintf(a.stdout, "Toolplane %s listens on %s (configuration: %s)\n", readVersion().Version, h.URL(), from)
-	states := h.WaitPlugins(ctx)
-	for _, p := range states {
+	for _, p := range h.WaitPlugins(ctx) { // the log tells of those that failed
 		if p.State == host.PluginReady {
 			fmt.Fprintf(a.stdout, "Plugin %s: %s\n", p.Name, strings.Join(p.Tools, ", "))
 		}
-	}
-	for _, line := range pluginFailures(states) {
-		fmt.Fprintln(a.stderr, line)
 	}
 	if ctx.Err() == nil {
 		fmt.Fprintln(a.stdout, "Press Ctrl+C to end.")
 	}
 	select {
 	case <-ctx.Done():
-		return nil
+		return errEnded
 	case <-h.Done():
 		return h.Err()
 	}

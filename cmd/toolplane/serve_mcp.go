@@ -66,7 +66,13 @@ func (a *app) serveStdio(ctx context.Context, o serveOptions) error {
 		Linger:        cfg.Server.ShutdownTimeout,
 		Logger:        logger.With("part", "mcp"),
 	})
-	return server.Serve(ctx, io.NopCloser(a.stdin), out)
+	if err := server.Serve(ctx, io.NopCloser(a.stdin), out); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errEnded
+	}
+	return nil
 }
 
 // protocolOutput takes standard output for the protocol. From here on whatever

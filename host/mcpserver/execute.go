@@ -122,7 +122,12 @@ func (s *Server) execute(ctx context.Context, req *mcp.CallToolRequest, args arg
 	if err != nil {
 		return nil, fmt.Errorf("encode the result: %w", err)
 	}
-	return &answer{structured: structured, text: resultText(res), failed: !res.OK}, nil
+	text := resultText(res)
+	if res.Error != nil && (res.Error.Type == "NameError" || res.Error.Type == "UnknownCapabilityError") {
+		// The name may be that of a plugin that isn't there.
+		text = strings.Join(append([]string{text}, s.o.Wait(ctx)...), "\n\n")
+	}
+	return &answer{structured: structured, text: text, failed: !res.OK}, nil
 }
 
 func (s *Server) timeout(args arguments, into *time.Duration) error {

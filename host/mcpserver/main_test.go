@@ -79,6 +79,8 @@ func (f fakeRunner) Run(ctx context.Context, req executor.Request) *executor.Res
 		res.Value = json.RawMessage(fmt.Sprintf("%q", req.Timeout))
 	case "fail":
 		fail("ZeroDivisionError", "RuntimeError", "division by zero", "Traceback (most recent call last):\n  File \"snippet.py\", line 1\nZeroDivisionError: division by zero\n")
+	case "unknown name":
+		fail("NameError", "RuntimeError", "name 'broken_list' is not defined", "NameError: name 'broken_list' is not defined\n")
 	case "no browser":
 		fail("BrowserError", "RuntimeError", "no browser was found: install chromium", "")
 	case "wait":

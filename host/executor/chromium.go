@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"time"
@@ -56,7 +57,7 @@ type chromiumOptions struct {
 	path       string
 	base       *url.URL
 	noSandbox  bool
-	profileDir string // parent of the profile, "" = the directory for temporary files
+	profileDir string // parent of the profile
 	logger     *slog.Logger
 }
 
@@ -74,7 +75,7 @@ func startChromium(ctx context.Context, o chromiumOptions) (*chromium, error) {
 		chromedp.ExecPath(o.path),
 		chromedp.UserDataDir(prof.dir),
 		chromedp.NoInheritEnv,
-		chromedp.Env(browserEnv(os.Environ(), prof.dir)...),
+		chromedp.Env(browserEnv(goruntime.GOOS, os.Environ(), prof.dir)...),
 		chromedp.ModifyCmdFunc(prepareCommand),
 		// chromedp adds the switch by itself as root, so say it either way.
 		chromedp.Flag("no-sandbox", o.noSandbox),
@@ -265,18 +266,23 @@ func startError(path string, err error) error {
 	case strings.Contains(text, "error while loading shared libraries"):
 		hint = ": install the missing library, or the browser's package"
 	}
-	if hint != "" {
-		return fmt.Errorf("start the browser %s: %s%s", path, lastLines(text, 400), hint)
+	if hint == "" && len(text) <= startErrorLimit {
+		return fmt.Errorf("start the browser %s: %w", path, err)
 	}
-	if len(text) > 800 {
-		return fmt.Errorf("start the browser %s: %s", path, lastLines(text, 800))
-	}
-	return fmt.Errorf("start the browser %s: %w", path, err)
+	return fmt.Errorf("start the browser %s: %s%s", path, gist(text, startErrorLimit), hint)
 }
 
-// lastLines returns the end of text, at most limit bytes, from the start of a line.
-func lastLines(text string, limit int) string {
+const startErrorLimit = 600
+
+// gist returns the line of the browser's output that says why it gave up, or
+// else its end, at most limit bytes.
+func gist(text string, limit int) string {
 	text = strings.TrimSpace(text)
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "FATAL") {
+			return cutText(strings.TrimSpace(line), int64(limit))
+		}
+	}
 	if len(text) <= limit {
 		return text
 	}

@@ -29,7 +29,7 @@ func testOptions(t *testing.T, base string) chromiumOptions {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return chromiumOptions{path: path, base: u, noSandbox: runsWithoutSandbox(), profileDir: t.TempDir(), logger: slog.New(slog.DiscardHandler)}
+	return chromiumOptions{path: path, base: u, noSandbox: runsWithoutSandbox(), profileDir: shortTempDir(t), logger: slog.New(slog.DiscardHandler)}
 }
 
 func startForTest(t *testing.T, handler http.HandlerFunc) (*chromium, string) {

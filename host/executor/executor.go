@@ -139,16 +139,26 @@ func (e *Executor) run(ctx context.Context, req Request) *Result {
 		}
 		return failed(hostError(TypeBusy, "%v", err))
 	}
-	p, err := e.choose(ctx)
-	if err != nil {
-		e.slots.release()
-		if ctx.Err() != nil {
-			return failed(interrupted(ctx))
+	for range pageAttempts {
+		p, err := e.choose(ctx)
+		if err != nil {
+			e.slots.release()
+			if ctx.Err() != nil {
+				return failed(interrupted(ctx))
+			}
+			return failed(hostError(TypeBrowser, "%v", err))
 		}
-		return failed(hostError(TypeBrowser, "%v", err))
+		if res := e.runOn(ctx, p, req); res != nil {
+			return res // and the slot is released, now or later
+		}
 	}
-	return e.runOn(ctx, p, req) // releases the slot
+	e.slots.release()
+	return failed(hostError(TypeBrowser, "%d executor pages in a row were lost before the run could be sent to them", pageAttempts))
 }
+
+// pageAttempts is how many pages a run tries that turn out to be gone before it
+// is sent. Once it was sent it is never tried again: what it did stands.
+const pageAttempts = 3
 
 // choose picks the page for a run. Only the headless one exists so far; pages
 // that people open will be asked first.

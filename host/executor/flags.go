@@ -2,7 +2,6 @@ package executor
 
 import (
 	"net/url"
-	"os"
 	"strings"
 )
 
@@ -63,10 +62,12 @@ func chromiumFlags(base *url.URL) [][2]string {
 // browserEnv is the environment of the browser: what a program needs to start,
 // and none of the secrets that the host's own environment may hold.
 //
-// The crash handler can't be turned off (with --disable-crashpad-for-testing the
-// network service of Chromium 156 dies at its start) and keeps its files in the
-// user's own configuration folder, so that folder is moved into the profile.
-func browserEnv(environ []string, profile string) []string {
+// Two folders are moved into the profile, so that nothing stays behind. The
+// crash handler, which can't be turned off (with --disable-crashpad-for-testing
+// the network service of Chromium 156 dies at its start), writes to the user's
+// configuration folder; and a browser that is killed leaves its socket in the
+// folder for temporary files.
+func browserEnv(goos string, environ []string, profile string) []string {
 	var env []string
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
@@ -74,7 +75,10 @@ func browserEnv(environ []string, profile string) []string {
 			env = append(env, entry)
 		}
 	}
-	return append(env, "XDG_CONFIG_HOME="+profile+string(os.PathSeparator)+"config", "BREAKPAD_DUMP_LOCATION="+profile)
+	if goos == "linux" {
+		env = append(env, "XDG_CONFIG_HOME="+profile+"/config", "BREAKPAD_DUMP_LOCATION="+profile, "TMPDIR="+profile)
+	}
+	return env
 }
 
 func keepEnv(name string) bool {

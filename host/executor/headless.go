@@ -54,6 +54,17 @@ type attempt struct {
 	proved  bool // a run was answered; guarded by Headless.mu
 }
 
+// usable reports whether the attempt is still under way or has given a page that
+// can take a run.
+func (a *attempt) usable() bool {
+	select {
+	case <-a.started:
+		return a.page != nil && a.page.usable()
+	default:
+		return true
+	}
+}
+
 // NewHeadless returns a Headless whose pages connect to hub. It starts nothing.
 func NewHeadless(hub *Hub, o HeadlessOptions) *Headless {
 	h := &Headless{hub: hub, o: o.withDefaults()}
@@ -86,7 +97,7 @@ func (h *Headless) current() (*attempt, error) {
 	switch {
 	case h.closed:
 		return nil, errClosing
-	case h.attempt != nil:
+	case h.attempt != nil && h.attempt.usable():
 		return h.attempt, nil
 	}
 	if wait := time.Until(h.notBefore); wait > 0 {
@@ -100,7 +111,7 @@ func (h *Headless) current() (*attempt, error) {
 	h.wg.Go(func() { h.live(a) })
 	if sweep {
 		h.wg.Go(func() {
-			if n := sweepProfiles("", time.Now()); n > 0 {
+			if n := sweepProfiles(profileParent(), time.Now()); n > 0 {
 				h.o.Logger.Info("removed browser profiles that crashed hosts left", "count", n)
 			}
 		})
@@ -121,7 +132,9 @@ func (h *Headless) live(a *attempt) {
 	}
 	h.o.Logger.Info("headless browser is ready", "program", browser.path, "pid", browser.pid, "after", time.Since(begin).Round(time.Millisecond))
 	h.mu.Lock()
-	h.pid = browser.pid
+	if h.attempt == a {
+		h.pid = browser.pid
+	}
 	h.mu.Unlock()
 	a.page = p
 	close(a.started)
@@ -164,8 +177,9 @@ func (h *Headless) live(a *attempt) {
 func (h *Headless) over(a *attempt, why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.attempt = nil
-	h.pid = 0
+	if h.attempt == a {
+		h.attempt, h.pid = nil, 0
+	}
 	if a.proved || h.closed {
 		return
 	}
@@ -201,7 +215,7 @@ func (h *Headless) start() (_ *chromium, _ *page, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	browser, err := startChromium(ctx, chromiumOptions{path: path, base: base, noSandbox: h.noSandbox(), logger: h.o.Logger})
+	browser, err := startChromium(ctx, chromiumOptions{path: path, base: base, noSandbox: h.noSandbox(), profileDir: profileParent(), logger: h.o.Logger})
 	if err != nil {
 		return nil, nil, err
 	}

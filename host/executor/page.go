@@ -209,18 +209,16 @@ func (p *page) run(id string) *run {
 	return p.runs[id]
 }
 
-// begin registers a run; from here on the page can call in its name.
-func (p *page) begin(r *run) error {
+// begin registers a run, whose id no other run under way has; from here on the
+// page can call in its name. It reports false if the page is gone.
+func (p *page) begin(r *run) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.isLost {
-		return errors.New("the page is gone")
-	}
-	if _, ok := p.runs[r.origin.RunID]; ok {
-		return fmt.Errorf("a run with the id %q is under way", r.origin.RunID)
+		return false
 	}
 	p.runs[r.origin.RunID] = r
-	return nil
+	return true
 }
 
 // end forgets a run and cancels the calls that it has in flight.
@@ -229,6 +227,18 @@ func (p *page) end(r *run) {
 	delete(p.runs, r.origin.RunID)
 	p.mu.Unlock()
 	r.cancel()
+}
+
+// usable reports whether the page can take a run, as far as is known.
+func (p *page) usable() bool {
+	select {
+	case <-p.lost:
+		return false
+	case <-p.diagnosed:
+		return false
+	default:
+		return true
+	}
 }
 
 // watch says that the caller will tell with diagnose why this page was lost.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -18,6 +19,10 @@ const (
 	// unlockedAge is how old a profile without a lock file must be to count as
 	// abandoned: younger ones may be between their creation and their lock.
 	unlockedAge = time.Hour
+	// maxSocketPath is the longest address of a Unix socket on Linux, and
+	// profileRoom what a profile and the socket in it add to their parent.
+	maxSocketPath = 107
+	profileRoom   = len("/" + profilePrefix + "1234567890/org.chromium.Chromium.XXXXXX/SingletonSocket")
 	// removeFor bounds the attempts to remove a profile: a process of the
 	// browser that is just ending may still write to it.
 	removeFor = 3 * time.Second
@@ -29,12 +34,22 @@ type profile struct {
 	lock *os.File
 }
 
-// newProfile makes a profile in parent, the directory for temporary files if
-// empty. Only this user can read it.
-func newProfile(parent string) (*profile, error) {
-	if parent == "" {
-		parent = os.TempDir()
+// profileParent is where profiles are made: the directory for temporary files,
+// unless its name is so long that the browser's socket in the profile would have
+// an address that the system doesn't take.
+func profileParent() string {
+	const fallback = "/tmp"
+	parent := os.TempDir()
+	if runtime.GOOS == "linux" && len(parent)+profileRoom > maxSocketPath {
+		if info, err := os.Stat(fallback); err == nil && info.IsDir() {
+			return fallback
+		}
 	}
+	return parent
+}
+
+// newProfile makes a profile in parent. Only this user can read it.
+func newProfile(parent string) (*profile, error) {
 	dir, err := os.MkdirTemp(parent, profilePrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make a browser profile: %w", err)
@@ -72,9 +87,6 @@ func removeDir(dir string) error {
 // ends processes that still use them, and returns how many it removed. It
 // touches only directories of this user whose lock no living process holds.
 func sweepProfiles(parent string, now time.Time) (removed int) {
-	if parent == "" {
-		parent = os.TempDir()
-	}
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return 0

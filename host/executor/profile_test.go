@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -104,5 +106,26 @@ func TestSweepRespectsAnotherProcessesLock(t *testing.T) {
 	}
 	if n := sweepProfiles(parent, time.Now()); n != 1 {
 		t.Errorf("removed %d profiles after the other process ended, want 1", n)
+	}
+}
+
+func TestProfileParent(t *testing.T) {
+	for dir, want := range map[string]string{
+		"/tmp":                               "/tmp",
+		"/var/tmp":                           "/var/tmp",
+		"/home/u/" + strings.Repeat("x", 90): "/tmp",
+	} {
+		t.Setenv("TMPDIR", dir)
+		if got := profileParent(); got != want {
+			t.Errorf("with TMPDIR=%s: %s, want %s", dir, got, want)
+		}
+	}
+}
+
+func TestBrowserEnv(t *testing.T) {
+	got := browserEnv("linux", []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "GITHUB_TOKEN=x", "TMPDIR=/tmp", "AWS_SECRET_ACCESS_KEY=x", "https_proxy=x"}, "/p")
+	want := []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "TMPDIR=/tmp", "XDG_CONFIG_HOME=/p/config", "BREAKPAD_DUMP_LOCATION=/p", "TMPDIR=/p"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

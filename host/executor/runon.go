@@ -22,7 +22,8 @@ type answer struct {
 }
 
 // runOn runs a request on a page and releases the caller's slot when the page
-// has ended the run, which after a cancellation is later than the return.
+// has ended the run, which after a cancellation is later than the return. If the
+// page is gone already it returns nil and leaves the slot alone.
 func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
 	params, err := protocol.EncodePayload(protocol.ExecutorRunParams{
 		RunID:            req.RunID,
@@ -50,10 +51,9 @@ func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
 		maxInFlight: e.o.MaxCallsInFlight,
 	}
 	defer r.output.finish()
-	if err := p.begin(r); err != nil {
+	if !p.begin(r) {
 		endRun()
-		e.slots.release()
-		return failed(hostError(TypeBrowser, "%v: run it again", err))
+		return nil
 	}
 	defer p.end(r)
 	p.syncCatalog()

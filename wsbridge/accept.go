@@ -21,7 +21,7 @@ func Accept(w http.ResponseWriter, r *http.Request, o AcceptOptions) (*Conn, err
 }
 
 func accept(w http.ResponseWriter, r *http.Request, o AcceptOptions) (*Conn, error) {
-	options, err := o.Options.withDefaults()
+	options, err := o.withDefaults()
 	if err != nil {
 		http.Error(w, "the server's WebSocket is misconfigured", http.StatusInternalServerError)
 		return nil, err

@@ -92,7 +92,7 @@ func TestAcceptOfAPlainRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, _ := io.ReadAll(resp.Body)
-	resp.Body.Close()
+	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusUpgradeRequired || !strings.Contains(string(body), "Upgrade") {
 		t.Errorf("got %s: %s", resp.Status, body)
 	}
@@ -102,7 +102,7 @@ func TestAcceptOfAPlainRequest(t *testing.T) {
 }
 
 func TestDialErrors(t *testing.T) {
-	network := wsbridgetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	network := wsbridgetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "closed for today", http.StatusServiceUnavailable)
 	}))
 	deaf := silentServerWith(t, "")
@@ -129,7 +129,7 @@ func TestDialErrors(t *testing.T) {
 			}
 			c, err := wsbridge.Dial(ctx, test.url, test.o)
 			if err == nil {
-				c.Close(1000, "")
+				_ = c.Close(1000, "")
 				t.Fatal("no error")
 			}
 			if !strings.Contains(err.Error(), test.words) || !strings.HasPrefix(err.Error(), "wsbridge: dial ") {
@@ -149,7 +149,9 @@ func TestLogShowsNoValues(t *testing.T) {
 		}
 	}
 	usable(t, client)
-	server.Close(1000, "")
+	if err := server.Close(1000, ""); err != nil {
+		t.Fatal(err)
+	}
 	if err := server.Wait(testContext(t)); err != nil {
 		t.Fatal(err)
 	}

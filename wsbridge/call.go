@@ -3,6 +3,7 @@ package wsbridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -46,7 +47,7 @@ func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage) 
 // peer to cancel and then waits up to grace for the answer, which is returned as if ctx hadn't ended.
 func (c *Conn) CallWait(ctx context.Context, grace time.Duration, method string, params json.RawMessage) (json.RawMessage, error) {
 	result, err := c.call(ctx, grace, method, params)
-	if _, answered := err.(*protocol.Error); err != nil && !answered {
+	if err != nil && !errors.As(err, new(*protocol.Error)) {
 		err = fmt.Errorf("call %s: %w", method, err)
 	}
 	return result, err

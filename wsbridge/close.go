@@ -45,6 +45,12 @@ func (c *Conn) startClosing(why *CloseError) {
 	go c.finishClosing(why)
 }
 
+func (c *Conn) closedLocally() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err != nil && c.err.Local
+}
+
 // breakOff closes a connection that can't be used any more.
 func (c *Conn) breakOff(cause error) {
 	c.startClosing(&CloseError{Code: statusAbnormal, Cause: cause})

@@ -224,10 +224,12 @@ func silentServerWith(t *testing.T, header string, opened ...func(net.Conn)) *ws
 			t.Error(err)
 			return
 		}
-		t.Cleanup(func() { conn.Close() })
-		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" + header +
-			"Sec-WebSocket-Accept: " + acceptKey(r.Header.Get("Sec-WebSocket-Key")) + "\r\n\r\n")
-		rw.Flush()
+		t.Cleanup(func() { _ = conn.Close() })
+		_, _ = fmt.Fprint(rw, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+header+
+			"Sec-WebSocket-Accept: "+acceptKey(r.Header.Get("Sec-WebSocket-Key"))+"\r\n\r\n")
+		if err := rw.Flush(); err != nil {
+			t.Error(err)
+		}
 		for _, then := range opened {
 			then(conn)
 		}
@@ -263,7 +265,9 @@ func TestCloseOfASilentPeerIsBounded(t *testing.T) {
 func TestCloseInTheMiddleOfAnEndlessFrame(t *testing.T) {
 	c := dialSilent(t, wsbridge.Options{CloseTimeout: 50 * time.Millisecond, MaxFrameBytes: 1024}, func(conn net.Conn) {
 		header := []byte{0x81, 127, 0, 0, 0x10, 0, 0, 0, 0, 0} // text, 2**44 bytes
-		conn.Write(append(header, make([]byte, 2000)...))
+		if _, err := conn.Write(append(header, make([]byte, 2000)...)); err != nil {
+			t.Error(err)
+		}
 	})
 	start := time.Now()
 	wantClosed(t, c, 1009, true, "1024")

@@ -12,7 +12,7 @@ import (
 // [Conn.Close], by the peer, or when it breaks. Secrets belong into a message, not into the URL; errors show the URL without its
 // query and user.
 func Dial(ctx context.Context, rawURL string, o DialOptions) (*Conn, error) {
-	options, err := o.Options.withDefaults()
+	options, err := o.withDefaults()
 	if err == nil {
 		o.Subprotocol = orVersion(o.Subprotocol)
 		var s *socket

@@ -16,7 +16,7 @@ import (
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := wsbridge.Accept(w, r, wsbridge.AcceptOptions{Options: wsbridge.Options{
-			Handler: func(ctx context.Context, c *wsbridge.Conn, method string, params json.RawMessage) (json.RawMessage, error) {
+			Handler: func(_ context.Context, _ *wsbridge.Conn, method string, _ json.RawMessage) (json.RawMessage, error) {
 				switch method {
 				case "add":
 					return json.RawMessage(`{"value": 3.0}`), nil
@@ -38,7 +38,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer c.Close(1000, "done")
+	defer func() { _ = c.Close(1000, "done") }()
 
 	sum, err := c.Call(ctx, "add", json.RawMessage(`{"a": 1, "b": 2}`))
 	fmt.Println(string(sum), err)

@@ -33,8 +33,8 @@ func newFlooder(t *testing.T, o wsbridge.AcceptOptions, conns chan<- *wsbridge.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
-	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: host.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
+	t.Cleanup(func() { _ = conn.Close() })
+	_, _ = fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: host.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
 		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: toolplane.v1\r\n\r\n")
 	return &flooder{t, conn}
 }
@@ -43,7 +43,9 @@ func newFlooder(t *testing.T, o wsbridge.AcceptOptions, conns chan<- *wsbridge.C
 func (f *flooder) floodUntil(done <-chan struct{}) {
 	f.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
-	f.conn.SetWriteDeadline(deadline)
+	if err := f.conn.SetWriteDeadline(deadline); err != nil {
+		f.t.Fatal(err)
+	}
 	for id := 1; ; {
 		select {
 		case <-done:

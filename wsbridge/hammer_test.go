@@ -136,7 +136,9 @@ func TestHammerConnections(t *testing.T) {
 			if i%2 == 0 {
 				client.CutNetwork()
 			} else {
-				server.Close(1000, "done")
+				if err := server.Close(1000, "done"); err != nil {
+					t.Errorf("Close: %v", err)
+				}
 			}
 		})
 	}

@@ -177,7 +177,9 @@ func TestBrokenFramesFailTheirCall(t *testing.T) {
 			return params, nil
 		}
 		// Answer by hand, with a frame that breaks behind the id; then never answer.
-		c.SendRaw(context.Background(), []byte(`{"jsonrpc":"2.0","id":1,"result":{"value":NaN}}`), false)
+		if err := c.SendRaw(context.Background(), []byte(`{"jsonrpc":"2.0","id":1,"result":{"value":NaN}}`), false); err != nil {
+			return nil, err
+		}
 		return nil, errors.New("second answer")
 	}}, wsbridge.Options{})
 	_, err := client.Call(testContext(t), "broken", nil) // id 1

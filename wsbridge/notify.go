@@ -3,6 +3,7 @@ package wsbridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -14,7 +15,7 @@ import (
 // are those of [Conn.Call].
 func (c *Conn) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	err := c.sendNotification(ctx, method, params)
-	if _, refused := err.(*protocol.Error); err != nil && !refused {
+	if err != nil && !errors.As(err, new(*protocol.Error)) {
 		err = fmt.Errorf("notify %s: %w", method, err)
 	}
 	return err

@@ -1,3 +1,4 @@
+//nolint:staticcheck // nhooyr.io/websocket is the library that the design names; this file is all that a successor would change
 package wsbridge
 
 import (
@@ -69,6 +70,7 @@ func dialSocket(ctx context.Context, url string, o DialOptions) (*socket, error)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { conn = info.Conn },
 	})
+	//nolint:bodyclose // the library closes it, or hands out a copy
 	ws, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
 		HTTPClient:      o.HTTPClient,
 		HTTPHeader:      o.Header,

@@ -73,7 +73,9 @@ func (c *Conn) writeLoop() {
 				return
 			}
 		case <-c.closing:
-			c.flush()
+			if c.closedLocally() {
+				c.flush()
+			}
 			return
 		}
 	}
@@ -81,9 +83,6 @@ func (c *Conn) writeLoop() {
 
 // flush sends what is queued when the connection closes. The closer bounds its time by cutting the connection.
 func (c *Conn) flush() {
-	if !c.Err().(*CloseError).Local {
-		return
-	}
 	for {
 		if !c.sendControl(c.o.CloseTimeout) {
 			return

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"unicode/utf8"
 )
@@ -21,8 +22,8 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal("the frame changed")
 		}
 		if err != nil {
-			refusal, ok := err.(*FrameError)
-			if !ok || refusal.Reason.Message == "" || refusal.ID < 0 || refusal.ID > MaxID {
+			var refusal *FrameError
+			if !errors.As(err, &refusal) || refusal.Reason.Message == "" || refusal.ID < 0 || refusal.ID > MaxID {
 				t.Fatalf("bad refusal %#v", err)
 			}
 			if _, err := EncodeError(refusal.ID, refusal.Reason); err != nil {
@@ -63,7 +64,7 @@ func FuzzDecodeParams(f *testing.F) {
 		for _, method := range methods {
 			p := method.NewParams()
 			if err := DecodeParams(raw, p); err != nil {
-				if err.(*Error).Code != CodeInvalidParams {
+				if !errors.Is(err, &Error{Code: CodeInvalidParams}) {
 					t.Fatalf("bad refusal %#v", err)
 				}
 				continue

@@ -63,7 +63,7 @@ func CheckCall(from Side, m *Message) error {
 
 // CheckAnswer judges an answer to a request of the named method. Errors fit every method.
 func CheckAnswer(method string, m *Message) error {
-	if m.Error != nil {
+	if m.Kind() == KindError {
 		return nil
 	}
 	for _, known := range methods {

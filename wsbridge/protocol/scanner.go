@@ -99,7 +99,7 @@ func (s *scanner) end() error {
 	start := s.dec.InputOffset()
 	_, err := s.dec.ReadToken()
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil
 	case err == nil:
 		return fmt.Errorf("more text follows the value at byte %d", start)
@@ -113,7 +113,7 @@ func syntaxError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the text ends too early")
 	}
 	var syntactic *jsontext.SyntacticError

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -47,7 +48,7 @@ func readVectors(t testing.TB) []vector {
 	}
 	var all []vector
 	for _, file := range files {
-		f, err := os.Open(file)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,11 +56,9 @@ func readVectors(t testing.TB) []vector {
 			Description string   `json:"description"`
 			Cases       []vector `json:"cases"`
 		}
-		decoder := json.NewDecoder(f)
+		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.DisallowUnknownFields()
-		err = decoder.Decode(&topic)
-		f.Close()
-		if err != nil {
+		if err := decoder.Decode(&topic); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		names := map[string]bool{}

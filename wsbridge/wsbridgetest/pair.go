@@ -46,7 +46,7 @@ func Pair(t testing.TB, server wsbridge.AcceptOptions, client wsbridge.DialOptio
 // Cleanup closes c when the test ends, waits for its handlers, and fails the test when they don't return.
 func Cleanup(t testing.TB, c *wsbridge.Conn) {
 	t.Cleanup(func() {
-		c.Close(1000, "test ended")
+		_ = c.Close(1000, "test ended") // may be closed, or broken, by the test itself
 		ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 		defer cancel()
 		if err := c.Wait(ctx); err != nil {
@@ -61,7 +61,7 @@ type Network struct{ addr string }
 // Serve runs handler on a network of its own until the test ends.
 func Serve(t testing.TB, handler http.Handler) *Network {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("wsbridgetest: %v", err)
 	}
@@ -74,7 +74,7 @@ func Serve(t testing.TB, handler http.Handler) *Network {
 		}
 	}()
 	t.Cleanup(func() {
-		server.Close()
+		_ = server.Close() // open connections of the test aren't its business
 		<-ended
 	})
 	return &Network{addr: listener.Addr().String()}

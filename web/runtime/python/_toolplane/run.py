@@ -26,6 +26,7 @@ _FAILED = (
 )
 
 _run = None
+_bound = {}
 
 
 class Run:
@@ -106,7 +107,12 @@ def _close_unstarted(value):
 
 def _lend(run, request):
     """Puts the bindings, the inputs and the previous value into the namespace."""
-    _namespace.update(bindings.current)
+    global _bound
+    for name, binding in _bound.items():
+        if name not in bindings.current and _namespace.get(name) is binding:
+            del _namespace[name]  # of an earlier catalog
+    _bound = bindings.current
+    _namespace.update(_bound)
     _namespace["_"] = request.get("previous")
     inputs = request.get("inputs") or {}
     lent = {name: value for name, value in inputs.items() if _free(name)}

@@ -62,6 +62,8 @@ export class Sandbox {
   private stderr = "";
   private readonly log: string[] = [];
   finishes = 0;
+  /** Makes the next send throw. */
+  failNextSend = "";
 
   readonly py: PyodideInterface;
 
@@ -92,6 +94,11 @@ export class Sandbox {
   private host() {
     return {
       send: (id: number, name: string, args: string) => {
+        if (this.failNextSend) {
+          const message = this.failNextSend;
+          this.failNextSend = "";
+          throw new Error(message);
+        }
         this.log.push(`send ${name} ${args}`);
         const entry = this.entry;
         Promise.resolve()

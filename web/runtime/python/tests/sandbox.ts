@@ -50,66 +50,70 @@ export interface RunOptions {
   limits?: Record<string, number>;
   seed?: boolean;
   answer?: Answer;
+  /** Interrupts the run once, this many ms after it began, as the worker does at the time limit. */
+  interruptAfter?: number;
 }
 
 export const lines = (...text: string[]) => text.join("\n");
 
 export class Sandbox {
+  /** How often `finish` was called. */
+  finishes = 0;
+  /** Makes the next send throw an error of this text. */
+  failNextSend = "";
+
   private entry!: PythonEntry;
   private finished: ((json: string) => void) | null = null;
   private answer: Answer = () => "null";
   private stdout = "";
   private stderr = "";
   private readonly log: string[] = [];
-  finishes = 0;
-  /** Makes the next send throw. */
-  failNextSend = "";
+  private interruptAt = Number.POSITIVE_INFINITY;
 
-  readonly py: PyodideInterface;
-
-  private constructor(py: PyodideInterface) {
-    this.py = py;
+  /** A new interpreter, or one restored from a snapshot that holds the bootstrap already. */
+  static async create(snapshot?: Uint8Array): Promise<Sandbox> {
+    const sandbox = new Sandbox();
+    const host = sandbox.host();
+    // Underscore options of this pyodide version, missing from its types.
+    const restored: object = { _loadSnapshot: snapshot, _snapshotDeserializer: () => host };
+    const py = await loadPyodide(snapshot ? restored : {});
+    sandbox.connect(py);
+    if (!snapshot) installPython(py, host, pythonSources());
+    sandbox.entry = pythonEntry(py);
+    return sandbox;
   }
 
-  static async create(): Promise<Sandbox> {
-    const sandbox = new Sandbox(await loadPyodide());
+  private connect(py: PyodideInterface): void {
     const decoder = new TextDecoder();
-    sandbox.py.setStdout({
-      write: (b) => {
-        sandbox.stdout += decoder.decode(b);
-        return b.length;
+    py.setStdout({
+      write: (bytes) => {
+        this.stdout += decoder.decode(bytes);
+        return bytes.length;
       },
     });
-    sandbox.py.setStderr({
-      write: (b) => {
-        sandbox.stderr += decoder.decode(b);
-        return b.length;
+    py.setStderr({
+      write: (bytes) => {
+        this.stderr += decoder.decode(bytes);
+        return bytes.length;
       },
     });
-    installPython(sandbox.py, sandbox.host(), pythonSources());
-    sandbox.entry = pythonEntry(sandbox.py);
-    return sandbox;
+    const interrupt = () => {
+      if (performance.now() < this.interruptAt) return 0;
+      this.interruptAt = Number.POSITIVE_INFINITY;
+      return 2;
+    };
+    const buffer = Object.defineProperty({}, 0, { get: interrupt, set: () => {} });
+    py.setInterruptBuffer(buffer as unknown as Uint8Array);
   }
 
   private host() {
     return {
       send: (id: number, name: string, args: string) => {
-        if (this.failNextSend) {
-          const message = this.failNextSend;
-          this.failNextSend = "";
-          throw new Error(message);
-        }
+        const failure = this.failNextSend;
+        this.failNextSend = "";
+        if (failure) throw new Error(failure);
         this.log.push(`send ${name} ${args}`);
-        const entry = this.entry;
-        Promise.resolve()
-          .then(() => this.answer(name, args))
-          .then(
-            (json) => entry.settle(id, true, json),
-            (error: unknown) => {
-              if (!(error instanceof HostError)) throw error;
-              entry.settle(id, false, JSON.stringify({ message: error.message, data: error.data }));
-            },
-          );
+        void this.settleLater(id, name, args);
       },
       finish: (json: string) => {
         this.finishes++;
@@ -118,6 +122,16 @@ export class Sandbox {
       disarm: () => void this.log.push("disarm"),
       cancel: (id: number) => void this.log.push(`cancel ${id}`),
     };
+  }
+
+  private async settleLater(id: number, name: string, args: string): Promise<void> {
+    await Promise.resolve(); // never within send
+    try {
+      this.entry.settle(id, true, await this.answer(name, args));
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      this.entry.settle(id, false, JSON.stringify({ message: error.message, data: error.data }));
+    }
   }
 
   bind(bindings: unknown[]): void {
@@ -140,16 +154,22 @@ export class Sandbox {
     ]);
   }
 
-  async run(code: string, options: RunOptions = {}): Promise<RunResult> {
-    this.answer = options.answer ?? (() => "null");
-    this.log.length = 0;
-    this.stdout = this.stderr = "";
+  run(code: string, options: RunOptions = {}): Promise<RunResult> {
     const { filename = "<snippet>", inputs = "{}", previous, limits = {} } = options;
     const head = `{"code":${JSON.stringify(code)},"filename":${JSON.stringify(filename)},"inputs":${inputs}`;
     const tail = previous === undefined ? "" : `,"previous":${previous}`;
+    return this.raw(`${head}${tail},"limits":${JSON.stringify(limits)}}`, options);
+  }
+
+  /** Starts a run with the request's own text. */
+  async raw(requestJson: string, options: RunOptions = {}): Promise<RunResult> {
+    this.answer = options.answer ?? (() => "null");
+    this.log.length = 0;
+    this.stdout = this.stderr = "";
+    this.interruptAt = performance.now() + (options.interruptAfter ?? Number.POSITIVE_INFINITY);
     const json = await new Promise<string>((resolve) => {
       this.finished = resolve;
-      this.entry.start(`${head}${tail},"limits":${JSON.stringify(limits)}}`, options.seed ?? false);
+      this.entry.start(requestJson, options.seed ?? false);
     });
     this.finished = null;
     const result = JSON.parse(json) as RunResult;

@@ -202,7 +202,7 @@ func TestChromiumStartGivesUp(t *testing.T) {
 	}
 }
 
-func checkEmpty(t *testing.T, dir string) {
+func checkEmpty(t testing.TB, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 0 {

@@ -79,8 +79,20 @@ func newFakeHost(t *testing.T, mode string, change func(*Options)) *fakeHost {
 	return f
 }
 
+// nextCall waits for a dispatched call and returns its arguments.
+func (f *fakeHost) nextCall(t *testing.T) string {
+	t.Helper()
+	select {
+	case call := <-f.calls:
+		return call
+	case <-time.After(testTimeout):
+		t.Fatal("no call was dispatched")
+		return ""
+	}
+}
+
 // shortTempDir is t.TempDir with a name short enough for a socket in it.
-func shortTempDir(t *testing.T) string {
+func shortTempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "tp")
 	if err != nil {
@@ -139,7 +151,7 @@ func TestHeadlessKeepsSecrets(t *testing.T) {
 		t.Fatal(res.Error)
 	}
 	var args struct{ Token string }
-	if err := json.Unmarshal([]byte(<-f.calls), &args); err != nil || len(args.Token) < 40 {
+	if err := json.Unmarshal([]byte(f.nextCall(t)), &args); err != nil || len(args.Token) < 40 {
 		t.Fatalf("token %q, %v", args.Token, err)
 	}
 	for name, text := range map[string]string{"log": f.log.String(), "requests": f.requests.String()} {

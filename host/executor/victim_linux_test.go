@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-const victimEnv = "TOOLPLANE_TEST_VICTIM"
+func init() { playVictim = victim }
 
-// playVictim is a host that runs until it is killed. It prints its browser's
-// process when a run is under way.
-func playVictim() {
+// victim is a host that runs until it is killed. It prints its browser's process
+// when a run is under way.
+func victim() {
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
 	e := New(Options{Headless: HeadlessOptions{BaseURL: server.URL}, Hub: HubOptions{Dispatcher: DispatcherFunc(nil)}})

@@ -5,7 +5,7 @@ export default defineConfig({
     include: ["web/**/*.test.ts", "tests/**/*.test.ts"],
     // Real browsers and real hosts: one file at a time, so that measured limits aren't those of a busy machine.
     fileParallelism: false,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
   },
 });

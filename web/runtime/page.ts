@@ -23,9 +23,8 @@ export interface ConnectOptions {
   readonly snapshot?: boolean;
 }
 
-// The files and the compiler need seconds that no session should wait for.
-const opening = FrameLink.open(assetUrl("frame.html"), fetchAssets());
-const executor = new Executor(opening.then(({ frame }) => frame));
+// At once: the files and the compiler need seconds that no session should wait for.
+const executor = new Executor(async () => (await FrameLink.open(assetUrl("frame.html"), fetchAssets())).frame);
 
 let current: Connection | undefined;
 let connecting = false;

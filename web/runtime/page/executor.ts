@@ -9,40 +9,72 @@ import { execute, later, type RunHost, type RunOutcome } from "./run.ts";
 /** Runs at once, each with a worker of 50 to 100 MB, whatever the host asks for. */
 const MAX_RUNS = 16;
 
+/** Frames that died one after the other, without a run that ended, before no new one is tried. */
+const MAX_LOST = 3;
+
+interface Opened {
+  readonly frame: Frame;
+  readonly pool: Pool;
+}
+
 export class Executor {
-  readonly #opened: Promise<{ frame: Frame; pool: Pool }>;
-  #onStatus: (status: PoolStatus) => void = () => {};
+  readonly #openFrame: () => Promise<Frame>;
+  #opened: Promise<Opened>;
   #pool: Pool | undefined;
+  #options: PoolOptions | undefined;
+  #onStatus: (status: PoolStatus) => void = () => {};
   #broken: PoolStatus | undefined;
   #running = 0;
+  #lost = 0;
 
-  /** Makes the base snapshot as soon as the frame is there. start() then fills the pool. */
-  constructor(frame: Promise<Frame>) {
-    this.#opened = frame.then((opened) => {
-      const pool = new Pool(opened, (status) => this.#onStatus(status));
-      this.#pool = pool;
-      pool.prepare();
-      return { frame: opened, pool };
-    });
-    this.#opened.catch((error) => {
-      this.#broken = { ready: false, pool: 0, snapshot: "none", detail: reasonOf(error) };
-      this.#onStatus(this.#broken);
-    });
+  /** Opens a frame and makes the base snapshot at once; start() then fills the pool. A frame that dies is replaced by a new one. */
+  constructor(openFrame: () => Promise<Frame>) {
+    this.#openFrame = openFrame;
+    this.#opened = this.#open();
   }
 
   /** Fills the pool, and tells `onStatus` how it is, now and later. */
   start(options: PoolOptions, onStatus: (status: PoolStatus) => void): void {
+    this.#options = options;
     this.#onStatus = onStatus;
     if (this.#broken !== undefined) onStatus(this.#broken);
     else if (this.#pool?.status.ready) onStatus(this.#pool.status);
-    this.#opened.then(
-      ({ pool }) => pool.start(options),
-      () => {}, // told by onStatus
-    );
+    this.#pool?.start(options);
   }
 
   bind(catalog: string): void {
+    if (this.#options !== undefined) this.#options = { ...this.#options, catalog };
     this.#pool?.bind(catalog);
+  }
+
+  #open(): Promise<Opened> {
+    const opened = this.#openFrame().then((frame) => {
+      const pool = new Pool(frame, (status) => this.#onStatus(status));
+      this.#pool = pool;
+      if (this.#options === undefined) pool.prepare();
+      else pool.start(this.#options);
+      void frame.lost.then((reason) => this.#replace(pool, reason));
+      return { frame, pool };
+    });
+    opened.catch((error) => this.#break(reasonOf(error)));
+    return opened;
+  }
+
+  #replace(pool: Pool, reason: string): void {
+    this.#pool = undefined;
+    pool.close(reason);
+    if (++this.#lost >= MAX_LOST) {
+      this.#opened = Promise.reject(new Error(reason));
+      this.#opened.catch(() => this.#break(`${reason}, ${MAX_LOST} times in a row`));
+      return;
+    }
+    this.#onStatus({ ready: false, pool: 0, snapshot: "none", detail: `${reason}: starting a new one` });
+    this.#opened = this.#open();
+  }
+
+  #break(detail: string): void {
+    this.#broken = { ready: false, pool: 0, snapshot: "none", detail };
+    this.#onStatus(this.#broken);
   }
 
   /** Runs one snippet in a pristine interpreter. Rejects only when it can't start: too many runs, no worker, or `signal` aborted first. */
@@ -55,7 +87,9 @@ export class Executor {
     try {
       const { frame, pool } = await this.#opened;
       const standby = await pool.take(signal);
-      return await execute(standby, request, host, frame, signal);
+      const outcome = await execute(standby, request, host, frame, signal);
+      if (outcome.ok) this.#lost = 0;
+      return outcome;
     } finally {
       this.#running--;
       later(() => this.#pool?.refill()); // after the answer

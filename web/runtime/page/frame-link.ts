@@ -3,6 +3,9 @@
 import type { Assets, FromFrame, Mode, ToFrame } from "../sandbox/messages.ts";
 
 const BOOT_TIMEOUT_MS = 60_000;
+/** A frame whose process died says nothing and raises no event. So it's asked now and then, and given up when it doesn't answer. */
+const HEARTBEAT_MS = 1_000;
+const SILENCE_MS = 8_000;
 
 // In view, or the browser would hold back its timers to one a second; too small to be seen.
 const STYLE = "position:fixed;top:0;left:0;width:1px;height:1px;border:0;opacity:0";
@@ -26,6 +29,8 @@ export interface Frame {
   end(id: number, patience: number): void;
   /** Calls back after `ms`, also in a hidden page. The result cancels. */
   after(ms: number, callback: () => void): () => void;
+  /** Resolves, with the reason, when the frame and all its workers are gone. Each worker's onFailed was called then. */
+  readonly lost: Promise<string>;
 }
 
 export interface BootInfo {
@@ -40,10 +45,17 @@ export class FrameLink implements Frame {
   #nextId = 1;
   #booted: (info: BootInfo) => void = () => {};
   #fault: (message: string) => void = () => {};
+  readonly lost: Promise<string>;
+  #resolveLost: (reason: string) => void = () => {};
+  #heartbeat: ReturnType<typeof setInterval> | undefined;
+  #heard = 0;
 
   private constructor(control: MessagePort) {
     this.#control = control;
     control.onmessage = ({ data }: MessageEvent<FromFrame>) => this.#hear(data);
+    this.lost = new Promise((resolve) => {
+      this.#resolveLost = resolve;
+    });
   }
 
   /** Puts the frame at `url` into the document and boots it. Rejects when that takes longer than a minute. */
@@ -85,6 +97,7 @@ export class FrameLink implements Frame {
       frame.#tell({ t: "boot", assets: files }, [files.wasm, files.stdlib]);
     });
     frame.#fault = (message) => console.error(`sandbox frame: ${message}`);
+    frame.#watch(element);
     return { frame, info };
   }
 
@@ -109,11 +122,36 @@ export class FrameLink implements Frame {
     };
   }
 
+  #watch(element: HTMLIFrameElement): void {
+    this.#heard = performance.now();
+    let last = this.#heard;
+    this.#heartbeat = setInterval(() => {
+      const now = performance.now();
+      // The page itself may have been asleep or busy: only silence that it could have heard counts.
+      if (now - last > 2 * HEARTBEAT_MS) this.#heard = now;
+      last = now;
+      if (now - this.#heard > SILENCE_MS) this.#lose(element);
+      else this.after(0, () => {});
+    }, HEARTBEAT_MS);
+  }
+
+  #lose(element: HTMLIFrameElement): void {
+    clearInterval(this.#heartbeat);
+    element.remove();
+    this.#control.close();
+    this.#alarms.clear();
+    const reason = "the sandbox's process died";
+    for (const events of [...this.#workers.values()]) events.onFailed(reason);
+    this.#workers.clear();
+    this.#resolveLost(reason);
+  }
+
   #tell(message: ToFrame, transfer: Transferable[] = []): void {
     this.#control.postMessage(message, transfer);
   }
 
   #hear(message: FromFrame): void {
+    this.#heard = performance.now();
     switch (message.t) {
       case "booted":
         this.#booted(message);

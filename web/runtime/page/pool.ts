@@ -13,6 +13,7 @@ const LOADING_AT_ONCE = 2;
 const MAX_FAILURES = 3;
 
 export interface PoolStatus {
+  /** Runs can be taken; false before the first standby is loaded and when loading fails. */
   readonly ready: boolean;
   /** Standbys that are ready now. */
   readonly pool: number;
@@ -46,6 +47,8 @@ export class Pool {
   #ready: Standby[] = [];
   #waiting: Waiter[] = [];
   #failures = 0;
+  #able = false;
+  #closed = false;
   #reported = "";
 
   /** `onStatus` hears when the pool becomes ready, full, slower or unable; not of each standby that is taken and replaced. */
@@ -80,7 +83,7 @@ export class Pool {
   get status(): PoolStatus {
     const pool = this.#ready.length;
     const snapshot = this.#mode === "plain" ? "none" : "memory";
-    return { ready: pool > 0, pool, snapshot, ...(this.#detail === undefined ? {} : { detail: this.#detail }) };
+    return { ready: this.#able, pool, snapshot, ...(this.#detail === undefined ? {} : { detail: this.#detail }) };
   }
 
   /**
@@ -90,6 +93,7 @@ export class Pool {
   take(signal: AbortSignal): Promise<Standby> {
     const cancelled = new Error("cancelled while it waited for an interpreter");
     if (signal.aborted) return Promise.reject(cancelled);
+    if (this.#closed) return Promise.reject(new Error("the pool is closed"));
     const standby = this.#ready.shift();
     if (standby !== undefined) return Promise.resolve(standby);
     return new Promise<Standby>((resolve, reject) => {
@@ -116,11 +120,23 @@ export class Pool {
 
   /** Starts as many workers as are missing. */
   refill(): void {
-    if (this.#options === undefined || this.#failures >= MAX_FAILURES) return;
+    if (this.#closed || this.#options === undefined || this.#failures >= MAX_FAILURES) return;
     const wanted = this.#options.size + this.#waiting.length;
     // The base comes first: workers that load beside it would only slow it down.
     const atOnce = this.#mode === "make" ? 1 : Math.max(LOADING_AT_ONCE, this.#options.size);
     while (this.#loading.size < atOnce && this.#ready.length + this.#loading.size < wanted) this.#load();
+  }
+
+  /** Ends all standbys, refuses who waits with `reason`, and is of no more use. */
+  close(reason: string): void {
+    this.#closed = true;
+    for (const standby of this.#loading.keys()) this.#drop(standby);
+    for (const standby of this.#ready.splice(0)) standby.end(0);
+    this.#refuse(reason);
+  }
+
+  #refuse(reason: string): void {
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(new Error(reason));
   }
 
   #load(): void {
@@ -172,6 +188,7 @@ export class Pool {
       this.refill();
     };
     standby.listen(() => {}, leave);
+    this.#able = true;
     const waiter = this.#waiting.shift();
     if (waiter !== undefined) waiter.resolve(standby);
     else this.#ready.push(standby);
@@ -189,8 +206,8 @@ export class Pool {
       this.#failures = 0;
     }
     if (this.#failures >= MAX_FAILURES) {
-      const reason = new Error(this.#detail ?? message);
-      for (const waiter of this.#waiting.splice(0)) waiter.reject(reason);
+      this.#able = false;
+      this.#refuse(this.#detail ?? message);
       this.#report();
     } else this.refill();
   }

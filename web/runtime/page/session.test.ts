@@ -42,7 +42,7 @@ function start({ limits = { max_frame_bytes: 1 << 20, max_in_flight: 8 }, frame,
     if (readHello(params).token !== TOKEN) throw new RpcError(Code.unauthenticated, "wrong token");
     return `{"protocol":"toolplane.v1","server":{"name":"host","version":"2"},"limits":${JSON.stringify(limits)},"catalog":${CATALOG}}`;
   });
-  const executor = new Executor(frame ?? Promise.resolve(fake));
+  const executor = new Executor(() => frame ?? Promise.resolve(fake));
   const open = (): ReturnType<typeof openSession> => openSession(page, identity, executor, { size: 2, snapshot: true });
   const status = async (): Promise<ReturnType<typeof readStatus>> => {
     while (statuses.length === 0) await new Promise<void>((resolve) => (wake = resolve));

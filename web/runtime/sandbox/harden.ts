@@ -1,12 +1,17 @@
 /**
  * Takes away what a worker offers for reaching others. The frame's opaque origin and its policy are the boundary, and hold without this; it
- * closes what they leave open between the workers of one frame, which share an origin: channels, locks and nested workers.
+ * closes what they leave open between the workers of one frame, which share an origin (channels, locks, nested workers), and tells who
+ * tries the network what to do instead.
  */
 
-const GLOBALS = [
+const NO_NETWORK = "snippets have no network: call a capability of the host instead, or pass data as an input";
+
+/** Replaced, because snippets and libraries do try these. */
+const EXPLAINED = ["EventSource", "WebSocket", "XMLHttpRequest", "fetch"] as const;
+
+const REMOVED = [
   "BroadcastChannel",
   "CacheStorage",
-  "EventSource",
   "FileSystemObserver",
   "IDBFactory",
   "LockManager",
@@ -14,26 +19,39 @@ const GLOBALS = [
   "ServiceWorkerRegistration",
   "SharedWorker",
   "StorageManager",
-  "WebSocket",
   "WebSocketStream",
   "WebTransport",
   "Worker",
-  "XMLHttpRequest",
   "caches",
+  "close",
   "cookieStore",
-  "fetch",
   "fetchLater",
   "importScripts",
   "indexedDB",
   "navigator",
+  "postMessage", // to the frame; the worker's script keeps it for itself
 ] as const;
 
-/** Removes each name wherever the chain of prototypes has it. Where a browser forbids that, the property is covered by undefined. */
+/** Changes a worker's globals for good. */
 export function harden(scope: object): void {
-  for (const name of GLOBALS) {
-    for (let at: object | null = scope; at !== null; at = Object.getPrototypeOf(at)) {
-      if (Object.hasOwn(at, name)) Reflect.deleteProperty(at, name);
-    }
+  for (const name of REMOVED) {
+    remove(scope, name);
+    // Where the browser forbids to remove it, it's covered.
     if (name in scope) Reflect.defineProperty(scope, name, { value: undefined, writable: false, configurable: false });
+  }
+  for (const name of EXPLAINED) {
+    remove(scope, name);
+    Reflect.defineProperty(scope, name, { value: refuse, writable: false, configurable: false });
+  }
+}
+
+/** Works as a function and as a constructor. */
+function refuse(): never {
+  throw new TypeError(NO_NETWORK);
+}
+
+function remove(scope: object, name: string): void {
+  for (let at: object | null = scope; at !== null; at = Object.getPrototypeOf(at)) {
+    if (Object.hasOwn(at, name)) Reflect.deleteProperty(at, name);
   }
 }

@@ -16,6 +16,7 @@ interface Scope {
   onmessage: ((event: MessageEvent<Init>) => void) | null;
 }
 const scope = globalThis as unknown as Scope;
+const toFrame: Scope["postMessage"] = scope.postMessage.bind(scope);
 
 const WARM_UP = JSON.stringify({
   code: "pass",
@@ -25,7 +26,7 @@ const WARM_UP = JSON.stringify({
 });
 
 function fail(error: unknown): void {
-  scope.postMessage({
+  toFrame({
     t: "failed",
     message: String(error instanceof Error ? (error.stack ?? error) : error).slice(0, 2000),
   });
@@ -37,7 +38,7 @@ async function main(init: Init): Promise<void> {
   const post = (message: FromWorker): void => port.postMessage(message);
   const stop = new Stop(init.flags === undefined ? null : new Int32Array(init.flags), () => {
     output.flush();
-    scope.postMessage({ t: "stopped" });
+    toFrame({ t: "stopped" });
   });
   const output = new Output((stream, text) => post({ t: "output", stream, text }));
 
@@ -62,7 +63,7 @@ async function main(init: Init): Promise<void> {
   });
   if (init.mode === "make") {
     const base = makeBase(pyodide, host);
-    scope.postMessage({ t: "base", base }, [base]);
+    toFrame({ t: "base", base }, [base]);
     return;
   }
 

@@ -11,35 +11,41 @@ export interface Rig {
   close(): Promise<void>;
 }
 
+export interface RigOptions {
+  /** For toolplane.connect(). */
+  connect?: Record<string, unknown>;
+  /** Changes the peer before the page connects, or the page before it loads. */
+  prepare?: (peer: Peer) => void;
+  page?: (page: Page) => Promise<void>;
+  /** false leaves the page unconnected. */
+  connected?: boolean;
+  /** false doesn't wait for the first standby. */
+  ready?: boolean;
+}
+
 /** Starts a peer and a browser, and connects the page. */
-export async function rig(
-  connect: Record<string, unknown> = {},
-  prepare: (peer: Peer) => void = () => {},
-): Promise<Rig> {
+export async function rig(options: RigOptions = {}): Promise<Rig> {
   const peer = await Peer.start();
-  prepare(peer);
+  options.prepare?.(peer);
   const browser = await launch();
   const lines: string[] = [];
+  const close = async (): Promise<void> => {
+    await browser.close();
+    await peer.close();
+  };
   try {
     const page = await browser.newPage();
     page.on("console", (message) => lines.push(message.text()));
     page.on("pageerror", (error) => lines.push(String(error)));
+    await options.page?.(page);
     await page.goto(`${peer.origin}/executor/index.html`);
-    await connectPage(page, connect);
-    await peer.ready();
-    return {
-      peer,
-      browser,
-      page,
-      console: lines,
-      close: async () => {
-        await browser.close();
-        await peer.close();
-      },
-    };
+    if (options.connected !== false) {
+      await connectPage(page, options.connect);
+      if (options.ready !== false) await peer.ready();
+    }
+    return { peer, browser, page, console: lines, close };
   } catch (error) {
-    await browser.close();
-    await peer.close();
+    await close();
     throw new Error(`${error}\nthe page said:\n${lines.join("\n")}`);
   }
 }
@@ -49,10 +55,13 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: findBrowser(), headless: true, args });
 }
 
+declare global {
+  /** What the page offers. */
+  var toolplane: { connect(options: unknown): Promise<unknown> };
+}
+
 /** What the host does through the DevTools pipe. */
-export function connectPage(page: Page, options: Record<string, unknown> = {}): Promise<unknown> {
-  return page.evaluate(
-    (o) => (globalThis as unknown as { toolplane: { connect(o: unknown): Promise<unknown> } }).toolplane.connect(o),
-    { token: TOKEN, ...options },
-  );
+export async function connectPage(page: Page, options: Record<string, unknown> = {}): Promise<unknown> {
+  await page.waitForFunction(() => typeof globalThis.toolplane === "object");
+  return page.evaluate((o) => globalThis.toolplane.connect(o), { token: TOKEN, ...options });
 }

@@ -69,8 +69,22 @@ export class FakeFrame implements Frame {
   /** Called for each new worker, once the page can hear it. */
   onSpawn: (worker: FakeWorker) => void = () => {};
   readonly #alarms = new Map<number, { ms: number; callback: () => void }>();
+  readonly lost: Promise<string>;
+  #resolveLost: (reason: string) => void = () => {};
   #next = 1;
   #onEnded: (() => void)[] = [];
+
+  constructor() {
+    this.lost = new Promise((resolve) => {
+      this.#resolveLost = resolve;
+    });
+  }
+
+  /** The frame's process dies. */
+  die(): void {
+    for (const worker of this.alive()) worker.events.onFailed("the sandbox's process died");
+    this.#resolveLost("the sandbox's process died");
+  }
 
   spawn(mode: Mode, events: WorkerEvents): SpawnedWorker {
     const worker = new FakeWorker(this.#next++, mode, events);

@@ -117,8 +117,13 @@ export class Peer {
   /** Resolves when the page has told `ready` with at least `pool` standbys. */
   async ready(pool = 1): Promise<void> {
     while (!this.statuses.some((status) => status.ready && status.pool >= pool)) {
-      await new Promise<void>((resolve) => this.#onStatus.push(resolve));
+      await this.statusChanged();
     }
+  }
+
+  /** Resolves at the next executor.status. */
+  statusChanged(): Promise<void> {
+    return new Promise((resolve) => this.#onStatus.push(resolve));
   }
 
   /** The text that the run printed so far, as notifications told it. */

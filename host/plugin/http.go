@@ -14,14 +14,8 @@ import (
 	"time"
 
 	extism "github.com/extism/go-sdk"
-	"github.com/tetratelabs/wazero/api"
-
 	"github.com/toolplane/toolplane/host/capability"
 )
-
-// go-sdk's own http_request goes through http.DefaultClient, whose redirects aren't checked against the allowed hosts.
-// So a guest's imports of the three HTTP functions are redirected to this namespace, where ours are.
-const httpNamespace = "toolplane:host/http"
 
 const (
 	maxRedirects    = 10
@@ -94,87 +88,9 @@ func (p *Plugin) checkHost(u *url.URL) error {
 	}
 }
 
-// hostFunctions are what guests can import from the host besides Extism's own.
-func hostFunctions() []extism.HostFunction {
-	i32, i64 := extism.ValueTypeI32, extism.ValueTypeI64
-	in := func(namespace, name string, params, results []api.ValueType, f func(*instance, *extism.CurrentPlugin, []uint64) error) extism.HostFunction {
-		h := extism.NewHostFunctionWithStack(name, func(ctx context.Context, cp *extism.CurrentPlugin, stack []uint64) {
-			inst, ok := ctx.Value(instanceKey{}).(*instance)
-			if !ok {
-				panic(errors.New("called outside a call"))
-			}
-			if err := f(inst, cp, stack); err != nil {
-				panic(fmt.Errorf("%s: %w", name, err)) // wazero turns it into the call's error
-			}
-		}, params, results)
-		h.SetNamespace(namespace)
-		return h
-	}
-	return []extism.HostFunction{
-		in(httpNamespace, "http_request", []api.ValueType{i64, i64}, []api.ValueType{i64}, (*instance).httpRequest),
-		in(httpNamespace, "http_status_code", nil, []api.ValueType{i32}, func(inst *instance, _ *extism.CurrentPlugin, stack []uint64) error {
-			stack[0] = api.EncodeI32(inst.http.status)
-			return nil
-		}),
-		in(httpNamespace, "http_headers", nil, []api.ValueType{i64}, func(inst *instance, cp *extism.CurrentPlugin, stack []uint64) error {
-			if inst.http.headers == nil {
-				stack[0] = 0
-				return nil
-			}
-			b, err := json.Marshal(inst.http.headers)
-			if err != nil {
-				return err
-			}
-			stack[0], err = inst.allocate(cp, b)
-			return err
-		}),
-		// Early servlets read their configuration through this one: it answers the value as a JSON string.
-		in("extism:host/user", "config_get", []api.ValueType{i64}, []api.ValueType{i64}, func(inst *instance, cp *extism.CurrentPlugin, stack []uint64) error {
-			key, err := cp.ReadString(stack[0])
-			if err != nil {
-				return err
-			}
-			value, ok := inst.p.spec.Config[key]
-			if stack[0] = 0; !ok {
-				return nil
-			}
-			b, err := json.Marshal(value)
-			if err != nil {
-				return err
-			}
-			stack[0], err = inst.allocate(cp, b)
-			return err
-		}),
-	}
-}
-
-// redirectImport sends a guest's HTTP imports to ours.
-func redirectImport(module, name string) (string, bool) {
-	if module == extismNamespace && (name == "http_request" || name == "http_status_code" || name == "http_headers") {
-		return httpNamespace, true
-	}
-	return "", false
-}
-
-// allocate hands bytes to the guest. The kernel answers 0 when there is no memory for them.
-func (inst *instance) allocate(cp *extism.CurrentPlugin, b []byte) (uint64, error) {
-	if len(b) == 0 {
-		return 0, nil
-	}
-	at, err := cp.AllocWithContext(inst.ctx, uint64(len(b)))
-	if err != nil {
-		return 0, err
-	}
-	if at == 0 || !cp.Memory().Write(uint32(at), b) {
-		inst.memory.kernelRefused = true
-		return 0, fmt.Errorf("no memory for %d bytes", len(b))
-	}
-	return at, nil
-}
-
 // httpRequest implements http_request(request, body) -> response body. As with other Extism hosts, what keeps the
 // request from being answered at all (not allowed, no connection) ends the guest's call.
-func (inst *instance) httpRequest(cp *extism.CurrentPlugin, stack []uint64) error {
+func httpRequest(inst *instance, cp *extism.CurrentPlugin, stack []uint64) error {
 	inst.http = httpState{}
 	text, err := cp.ReadBytes(stack[0])
 	if err != nil {
@@ -240,4 +156,22 @@ func withoutQuery(err error) error {
 		host = u.Scheme + "://" + u.Host
 	}
 	return fmt.Errorf("%s: %w", host, ue.Err)
+}
+
+func httpStatusCode(inst *instance, _ *extism.CurrentPlugin, stack []uint64) error {
+	stack[0] = uint64(uint32(inst.http.status))
+	return nil
+}
+
+func httpHeaders(inst *instance, cp *extism.CurrentPlugin, stack []uint64) error {
+	if inst.http.headers == nil {
+		stack[0] = 0
+		return nil
+	}
+	b, err := json.Marshal(inst.http.headers)
+	if err != nil {
+		return err
+	}
+	stack[0], err = inst.allocate(cp, b)
+	return err
 }

@@ -27,7 +27,9 @@ type instance struct {
 
 	stdout, stderr prints
 	logged         int // bytes of this call's log
+	buffers        buffers
 	http           httpState
+	vars           map[string][]byte
 
 	ctx context.Context // of the current call
 }
@@ -46,17 +48,19 @@ func (p *Plugin) newInstance(ctx context.Context) (*instance, error) {
 	config := wazero.NewModuleConfig().
 		WithStdout(&inst.stdout).WithStderr(&inst.stderr).
 		WithSysWalltime().WithSysNanotime().WithNanosleep(inst.sleep).
-		WithRandSource(rand.Reader)
+		WithRandSource(inst)
 	for name, value := range p.spec.Env {
 		config = config.WithEnv(name, value)
 	}
 	ctx = experimental.WithMemoryAllocator(ctx, &inst.memory)
+	// A start function runs here already. go-sdk wants to see a plugin when it calls our check of the time.
+	ctx = context.WithValue(context.WithValue(ctx, instanceKey{}, inst), extism.PluginCtxKey("plugin"), &extism.Plugin{})
 	ctx = experimental.WithCloseNotifier(ctx, experimental.CloseNotifyFunc(func(context.Context, uint32) { inst.closed = true }))
 	guest, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: config})
 	if err != nil {
 		return nil, err
 	}
-	guest.SetLogger(inst.log)
+	guest.SetLogger(func(extism.LogLevel, string) {}) // go-sdk's own words; the guest's come through log_info and so on
 	inst.guest = guest
 	return inst, nil
 }
@@ -85,7 +89,7 @@ func (p *Plugin) run(ctx context.Context, what, export string, input []byte) (ou
 	}
 	out, cerr = inst.call(ctx, what, export, input)
 	// After a refusal to grow, and after the end of its context, an instance is in doubt even if it answered.
-	reusable = !inst.closed && !inst.memory.refused() && ctx.Err() == nil && !fatal(cerr) && kernelSound(inst.guest.Memory())
+	reusable = !inst.closed && !inst.memory.refused() && ctx.Err() == nil && !fatal(cerr)
 	return out, cerr
 }
 
@@ -123,7 +127,6 @@ func (inst *instance) call(ctx context.Context, what, export string, input []byt
 	case err != nil:
 		return nil, p.failure(ctx, what, err, inst.memory.refused(), inst.lastWords())
 	case inst.memory.kernelRefused:
-		// The PDKs don't notice that a buffer couldn't be made, and write to address 0 instead.
 		return nil, p.memoryError(what, nil)
 	case int64(len(out)) > p.spec.MaxOutputBytes:
 		return nil, p.outputError(what, len(out))
@@ -138,6 +141,7 @@ func (inst *instance) begin(ctx context.Context) {
 	inst.stdout.begin()
 	inst.stderr.begin()
 	inst.logged = 0
+	inst.buffers.begin()
 	inst.http = httpState{}
 }
 
@@ -160,6 +164,14 @@ func (inst *instance) sleep(ns int64) {
 	case <-t.C:
 	case <-inst.ctx.Done():
 	}
+}
+
+// Read is where the guest's random_get reads from. A guest that asks for gigabytes of it is ended with its call.
+func (inst *instance) Read(b []byte) (int, error) {
+	if err := inst.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return rand.Read(b)
 }
 
 // log takes what the guest logs through Extism.

@@ -64,6 +64,14 @@ const (
 	maxWaiting = 1024
 )
 
+func newPlugin(spec Spec, r *Runtime) *Plugin {
+	return &Plugin{
+		spec: spec, log: r.log.With("plugin", spec.Name), client: r.client,
+		tools: map[string]string{}, slots: make(chan struct{}, spec.MaxConcurrent),
+		running: map[*flight]struct{}{}, gone: make(chan struct{}),
+	}
+}
+
 // ID returns "plugin:NAME".
 func (p *Plugin) ID() string { return "plugin:" + p.spec.Name }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -24,62 +25,36 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// TestRunawayGuest lets a guest run on in code that can't be interrupted: some seconds of memory.fill.
+// TestRunawayGuest lets a guest run in code without a loop or a call for seconds, were it not metered. It must neither
+// pass its time nor keep the garbage collector, and with it the process, from going on.
 func TestRunawayGuest(t *testing.T) {
-	p := open(t, newRuntime(t), Spec{Timeout: 200 * time.Millisecond, MaxConcurrent: 2})
+	p := open(t, newRuntime(t), Spec{Timeout: 300 * time.Millisecond})
 	mustCall(t, p, "noop", `{}`)
-	const long = `{"bytes":33554432}`
+	var collecting sync.WaitGroup
+	collecting.Go(func() {
+		waitFor(t, "the guest to run", func() bool { return p.Stats().Running == 1 })
+		start := time.Now()
+		runtime.GC()
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("a garbage collection took %v while a guest ran", took)
+		}
+	})
 	start := time.Now()
-	_, err := call(t.Context(), p, "runaway", long)
-	if took := time.Since(start); took > 700*time.Millisecond {
+	_, err := call(t.Context(), p, "runaway", `{"bytes":33554432}`)
+	if took := time.Since(start); took > 800*time.Millisecond {
 		t.Errorf("the caller was answered after %v", took)
 	}
 	if err == nil || err.Type != "PluginTimeoutError" {
 		t.Fatalf("got %v", err)
 	}
-	if s := p.Stats(); s.Stuck != 1 || s.Running != 1 {
-		t.Fatalf("the guest has ended already, so that this test tests nothing: %+v", s)
-	}
-	if got := mustCall(t, p, "echo", `{"other":"calls go on"}`); got != `{"other":"calls go on"}` {
-		t.Errorf("got %s", got)
-	}
-	// A second one takes the last place. Then calls are refused, at their deadline and with the reason.
-	if _, err := call(t.Context(), p, "runaway", long); err == nil || err.Type != "PluginTimeoutError" {
-		t.Fatalf("got %v", err)
-	}
-	if p.Stats().Stuck == 2 {
-		start = time.Now()
-		_, err = call(t.Context(), p, "noop", `{}`)
-		if p.Stats().Stuck == 2 && (err == nil || err.Type != "PluginBusyError" || !strings.Contains(err.Message, "all 2 instances of plugin fault are in calls that passed their time limit and can't be interrupted")) {
-			t.Errorf("got %v", err)
-		}
-		if took := time.Since(start); took > 700*time.Millisecond {
-			t.Errorf("the refusal took %v", took)
-		}
-	}
-	waitFor(t, "the guests to end", func() bool { return p.Stats().Stuck == 0 })
+	collecting.Wait()
+	waitFor(t, "the guest to end", func() bool { return p.Stats().Stuck == 0 })
 	mustCall(t, p, "noop", `{}`)
 }
 
-// TestCloseDuringRunaway can't free what runs, says so in time, and frees it later.
-func TestCloseDuringRunaway(t *testing.T) {
-	p := open(t, newRuntime(t), Spec{Timeout: 100 * time.Millisecond})
-	if _, err := call(t.Context(), p, "runaway", `{"bytes":33554432}`); err == nil || err.Type != "PluginTimeoutError" {
-		t.Fatalf("got %v", err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := p.Close(ctx); err == nil || !strings.Contains(err.Error(), "1 of its calls can't be stopped") {
-		t.Errorf("got %v", err)
-	}
-	if err := p.Close(t.Context()); err != nil {
-		t.Errorf("the second Close, without a deadline, should have waited: %v", err)
-	}
-}
-
 func TestBusy(t *testing.T) {
-	p := open(t, newRuntime(t), Spec{Timeout: 300 * time.Millisecond, MaxConcurrent: 1})
-	ctx, cancel := context.WithCancel(t.Context())
+	p := open(t, newRuntime(t), Spec{MaxConcurrent: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	var first sync.WaitGroup
 	first.Go(func() {

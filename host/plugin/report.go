@@ -73,6 +73,8 @@ type Ask struct {
 const (
 	extismNamespace = "extism:host/env"
 	wasiNamespace   = "wasi_snapshot_preview1"
+	// servletNamespace is where early servlets import config_get from.
+	servletNamespace = "extism:host/user"
 )
 
 // inspectTimeout bounds what Inspect lets a module run.
@@ -161,7 +163,7 @@ func (m *module) unknownImports() []string {
 			unknown = append(unknown, name+" (not a function)")
 		case imp.module == wasiNamespace,
 			imp.module == extismNamespace && slices.Contains(extismFunctions, imp.name),
-			imp.module == "extism:host/user" && imp.name == "config_get":
+			imp.module == servletNamespace && imp.name == "config_get":
 		default:
 			unknown = append(unknown, name)
 		}
@@ -209,7 +211,7 @@ func (m *module) asks() []Ask {
 	}
 	add("HTTP requests", uses(extismNamespace, "http_request"), `allowed_hosts = ["…"]`)
 	add("settings", uses(extismNamespace, "config_get"), `config = { … }`)
-	add("settings, as early servlets read them", uses("extism:host/user", "config_get"), `config = { … }`)
+	add("settings, as early servlets read them", uses(servletNamespace, "config_get"), `config = { … }`)
 	add("variables kept between calls of an instance", uses(extismNamespace, "var_"), "")
 	add("files, if it opens any (Go and others always import these)", uses(wasiNamespace, "path_"), `allowed_paths = { "ro:./folder" = "/data" }`)
 	add("environment variables, if it reads any (Go and others always import these)", uses(wasiNamespace, "environ_"), `env = { … }`)

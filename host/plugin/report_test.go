@@ -45,8 +45,8 @@ func TestInspectModulesThatCannotRun(t *testing.T) {
 		shape   Shape
 		problem string
 	}{
-		"plain":           {wasmText{funcs: []wasmFunc{{"count_vowels", 0, true, codeReturn0}}}, ShapePlain, "doesn't export the functions describe and call"},
-		"hyper-mcp":       {wasmText{funcs: []wasmFunc{{"list_tools", 0, true, codeReturn0}, {"call_tool", 0, true, codeReturn0}}}, ShapeHyperMCP, "hyper-mcp v2"},
+		"plain":           {wasmText{funcs: []wasmFunc{{export: "count_vowels", result: true, code: codeReturn0}}}, ShapePlain, "doesn't export the functions describe and call"},
+		"hyper-mcp":       {wasmText{funcs: []wasmFunc{{export: "list_tools", result: true, code: codeReturn0}, {export: "call_tool", result: true, code: codeReturn0}}}, ShapeHyperMCP, "hyper-mcp v2"},
 		"describe traps":  {servlet(codeTrap, codeReturn0), ShapeMCP, "can't describe its tools"},
 		"unknown imports": {wasmText{imports: [][2]string{{"moon", "phase"}}, funcs: servlet(codeReturn0, codeReturn0).funcs}, ShapeMCP, "moon.phase"},
 		"imports memory":  {wasmText{otherKinds: []byte{1, 'm', 1, 'n', kindMemory, 0, 1}, funcs: servlet(codeReturn0, codeReturn0).funcs}, ShapeMCP, "m.n (not a function)"},

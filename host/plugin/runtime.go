@@ -111,13 +111,12 @@ func (r *Runtime) start(ctx context.Context, spec Spec) (*Plugin, error) {
 	if err := runnable(m, spec); err != nil {
 		return nil, err
 	}
-	wasm := m.redirectImports(spec.Wasm, redirectImport)
-	spec.Wasm = nil
-	p := &Plugin{
-		spec: spec, log: r.log.With("plugin", spec.Name), client: r.client,
-		tools: map[string]string{}, slots: make(chan struct{}, spec.MaxConcurrent),
-		running: map[*flight]struct{}{}, gone: make(chan struct{}),
+	wasm, err := m.prepared(spec.Wasm)
+	if err != nil {
+		return nil, err
 	}
+	spec.Wasm = nil
+	p := newPlugin(spec, r)
 	if err := r.compile(ctx, p, wasm); err != nil {
 		return nil, fmt.Errorf("the module can't be compiled: %w", err)
 	}
@@ -197,7 +196,7 @@ func (r *Runtime) compile(ctx context.Context, p *Plugin, wasm []byte) (err erro
 }
 
 func newCompiled(ctx context.Context, p *Plugin, wasm []byte) (*extism.CompiledPlugin, error) {
-	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true)
+	config := wazero.NewRuntimeConfig() // without its own checks of the time: see meter.go
 	if p.cache != nil {
 		config = config.WithCompilationCache(p.cache)
 	}
@@ -209,7 +208,7 @@ func newCompiled(ctx context.Context, p *Plugin, wasm []byte) (*extism.CompiledP
 		Memory: &extism.ManifestMemory{
 			MaxPages:             maxWasmPages,
 			MaxHttpResponseBytes: maxHTTPResponse,
-			MaxVarBytes:          max(1<<20, int64(p.spec.MemoryMB)<<20/16),
+			MaxVarBytes:          p.maxVarBytes(),
 		},
 		Config:       p.spec.Config,
 		AllowedHosts: p.spec.AllowedHosts,
@@ -219,6 +218,19 @@ func newCompiled(ctx context.Context, p *Plugin, wasm []byte) (*extism.CompiledP
 }
 
 const maxWasmPages = 65536
+
+// maxVarBytes bounds what an instance keeps in Extism variables, which is on top of its memory.
+func (p *Plugin) maxVarBytes() int64 { return max(1<<20, int64(p.spec.MemoryMB)<<20/16) }
+
+// prepared returns the module as it is compiled: with some imports redirected, and metered.
+func (m *module) prepared(wasm []byte) ([]byte, error) {
+	wasm = m.redirectImports(wasm, redirectImport)
+	wasm, err := m.metered(wasm)
+	if err != nil {
+		return nil, fmt.Errorf("the module can't be prepared: %w", err)
+	}
+	return wasm, nil
+}
 
 // emptyCache removes compiled modules, and nothing else that may lie there.
 func emptyCache(dir string) {

@@ -1,15 +1,20 @@
 package plugin
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // wasmText builds small modules for tests, for what no compiler would produce.
 type wasmText struct {
 	imports    [][2]string // functions of type 0: () -> ()
-	otherKinds []byte      // raw import entries
+	otherKinds []byte      // a raw import entry
 	memory     []uint64    // min, or min and max
 	funcs      []wasmFunc
-	start      int // index into funcs, plus 1
-	extra      []byte
+	start      int    // index into funcs, plus 1
+	table      []byte // raw sections 4 and 9
+	elements   []byte
+	globals    []byte
 }
 
 type wasmFunc struct {
@@ -17,6 +22,7 @@ type wasmFunc struct {
 	params int    // of i32
 	result bool   // an i32
 	code   []byte // without locals and end
+	locals []byte // the vector; none if nil
 }
 
 var (
@@ -66,6 +72,12 @@ func (m wasmText) bytes() []byte {
 		funcs = binary.AppendUvarint(funcs, uint64(i+1))
 	}
 	section(sectionFunction, funcs)
+	raw := func(id byte, body []byte) {
+		if body != nil {
+			section(id, body)
+		}
+	}
+	raw(4, m.table)
 	if len(m.memory) > 0 {
 		body := []byte{1, byte(len(m.memory) - 1)}
 		for _, n := range m.memory {
@@ -73,6 +85,7 @@ func (m wasmText) bytes() []byte {
 		}
 		section(sectionMemory, body)
 	}
+	raw(6, m.globals)
 	exports, n := []byte(nil), 0
 	for i, f := range m.funcs {
 		if f.export != "" {
@@ -85,17 +98,22 @@ func (m wasmText) bytes() []byte {
 	if m.start > 0 {
 		section(8, binary.AppendUvarint(nil, uint64(len(m.imports)+m.start-1)))
 	}
+	raw(9, m.elements)
 	code := binary.AppendUvarint(nil, uint64(len(m.funcs)))
 	for _, f := range m.funcs {
-		body := append([]byte{0}, f.code...)
+		locals := f.locals
+		if locals == nil {
+			locals = []byte{0}
+		}
+		body := append(slices.Clone(locals), f.code...)
 		body = append(body, 0x0b)
 		code = append(binary.AppendUvarint(code, uint64(len(body))), body...)
 	}
 	section(10, code)
-	return append(b, m.extra...)
+	return b
 }
 
 // servlet is a module with describe and call of the given code.
 func servlet(describe, call []byte) wasmText {
-	return wasmText{funcs: []wasmFunc{{"describe", 0, true, describe}, {"call", 0, true, call}}}
+	return wasmText{funcs: []wasmFunc{{export: "describe", result: true, code: describe}, {export: "call", result: true, code: call}}}
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // Error is a refusal. Its message names what was wrong, the limit and the way
-// out, and has at most about 1,000 bytes whatever the input.
+// out, and has at most 1,000 characters whatever the input.
 type Error struct {
 	Code    string
 	Message string
@@ -34,8 +34,8 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause, if there is one.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// maxMessageRunes bounds a message that comes from elsewhere.
-const maxMessageRunes = 800
+// maxMessageRunes bounds messages, as keys and paths can be of any length.
+const maxMessageRunes = 1000
 
 func codeOf(err error) string {
 	var e *Error
@@ -46,7 +46,7 @@ func codeOf(err error) string {
 }
 
 func refuse(code, format string, a ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, a...)}
+	return &Error{Code: code, Message: shorten(fmt.Sprintf(format, a...), maxMessageRunes)}
 }
 
 func invalid(format string, a ...any) *Error { return refuse(CodeInvalidInput, format, a...) }

@@ -12,8 +12,8 @@ type Folded struct {
 	// Preview is a JSON value: the first items, characters and keys of the value,
 	// as far as [Limits] go. A string that was cut ends with "…", within the limit.
 	// Lists and objects nested too deep are the strings "[…]" and "{…}", but empty
-	// ones stay. A key of more than 100 characters isn't shown, and a number of
-	// more than 100 is shown as a cut string.
+	// ones stay. A key of more than 100 characters isn't shown (an object of such
+	// keys only is "{…}"), and a number of more than 100 is shown as a cut string.
 	Preview json.RawMessage `json:"preview"`
 
 	// Shape describes the whole value: {"type", "length"?, "keys"?, "moreKeys"?,
@@ -100,17 +100,16 @@ func (f *folder) value(i, level int, p, s int32) int {
 	if p != none {
 		f.pieces[p].kind = kind
 	}
-	switch {
-	case kind == '[' || kind == '{':
-		if s != none {
-			f.shapes[s].types |= typeOf(f.text[i : i+1])
-		}
-		if kind == '[' {
-			return f.list(i, level, p, s)
-		}
+	switch kind {
+	case '[':
+		return f.list(i, level, p, s)
+	case '{':
 		return f.object(i, level, p, s)
 	}
 	end := skipValue(f.text, i)
+	if end == i {
+		return i // only in a text that isn't JSON
+	}
 	if p != none {
 		f.pieces[p].start, f.pieces[p].end = i, end
 	}
@@ -142,6 +141,7 @@ func (f *folder) list(i, level int, p, s int32) int {
 		f.pieces[p].cut = n > 0
 	}
 	if s != none {
+		f.shapes[s].types |= isArray
 		f.shapes[s].sized(n)
 	}
 	return c.closed()
@@ -149,12 +149,12 @@ func (f *folder) list(i, level int, p, s int32) int {
 
 func (f *folder) object(i, level int, p, s int32) int {
 	deep := level >= f.l.Levels
-	shown := map[string]int32{} // the pieces of this object by key
-	if p != none && deep {
-		f.pieces[p].cut = f.text[skipSpace(f.text, i+1)] != '}'
+	var shown map[string]int32 // the pieces of this object by key
+	if p != none && !deep {
+		shown = map[string]int32{}
 	}
 	base := len(f.hashes)
-	unlisted := 0
+	members, unlisted := 0, 0
 	c := cursor{text: f.text, pos: i + 1, object: true}
 	for c.more() {
 		nameStart, nameEnd := c.key()
@@ -184,6 +184,10 @@ func (f *folder) object(i, level int, p, s int32) int {
 			unlisted++
 		}
 		c.after(f.value(c.pos, level+1, child, key))
+		members++
+	}
+	if p != none && f.pieces[p].first == 0 {
+		f.pieces[p].cut = members > 0 // too deep, or the keys are too long
 	}
 	if unlisted > 1 {
 		slices.Sort(f.hashes[base:])
@@ -191,6 +195,7 @@ func (f *folder) object(i, level int, p, s int32) int {
 	}
 	f.hashes = f.hashes[:base]
 	if s != none {
+		f.shapes[s].types |= isObject
 		f.shapes[s].more = max(f.shapes[s].more, unlisted)
 	}
 	return c.closed()

@@ -3,7 +3,6 @@ package fold
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/toolplane/toolplane/host/jsonvalue"
@@ -149,7 +148,8 @@ func (r *resolver) splice(from, to int, handle, path string) *Error {
 	}
 	loaded, err := r.load(handle, path)
 	if err != nil {
-		refused := &Error{Code: CodeInvalidInput, Message: fmt.Sprintf("%s: %s", where, shorten(err.Error(), maxMessageRunes)), Cause: err}
+		refused := invalid("%s: %s", where, err)
+		refused.Cause = err
 		if code := codeOf(err); code != "" {
 			refused.Code = code
 		}

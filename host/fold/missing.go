@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	hintKeys      = 5      // named in a message
-	hintScanned   = 10_000 // keys looked at for the nearest
+	hintKeys      = 5    // named in a message
+	hintScanned   = 2000 // keys looked at for the nearest
 	hintNameRunes = 30
 )
 
@@ -86,7 +86,11 @@ func (d *Document) keyHint(v value, s step) string {
 			break
 		}
 		name := shorten(unquote(d.raw[c.nameStart:c.nameEnd]), hintNameRunes)
-		if n := distance(asked, name); n <= tolerance {
+		n := tolerance
+		if len(asked) < 2 || !strings.Contains(strings.ToLower(name), strings.ToLower(asked)) {
+			n = distance(asked, name)
+		}
+		if n <= tolerance {
 			near = append(near, candidate{name, n})
 		}
 	}
@@ -95,8 +99,10 @@ func (d *Document) keyHint(v value, s step) string {
 	}
 	slices.SortStableFunc(near, func(a, b candidate) int { return a.distance - b.distance })
 	var names []string
-	for _, c := range near[:min(len(near), hintKeys)] {
-		names = append(names, c.name)
+	for _, c := range near {
+		if len(names) < hintKeys && !slices.Contains(names, c.name) {
+			names = append(names, c.name)
+		}
 	}
 	return hint + listKeys("the nearest key", names, d.count(v))
 }
@@ -110,7 +116,9 @@ func (d *Document) firstKeys(v value) string {
 		if !ok {
 			break
 		}
-		names = append(names, shorten(unquote(d.raw[c.nameStart:c.nameEnd]), hintNameRunes))
+		if name := shorten(unquote(d.raw[c.nameStart:c.nameEnd]), hintNameRunes); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	if len(names) == 0 {
 		return "it is empty"

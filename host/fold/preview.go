@@ -12,13 +12,18 @@ var tighter = []Shown{
 	{2, 100, 40, 5},
 	{2, 60, 30, 4},
 	{1, 60, 30, 4},
-	{1, 40, 25, 4},
+	{1, 40, 20, 4},
+	{1, 40, 40, 3},
 	{1, 40, 20, 3},
-	{1, 30, 12, 3},
-	{1, 24, 40, 2},
+	{1, 30, 10, 3},
+	{2, 30, 40, 2},
+	{1, 24, 25, 2},
 	{1, 24, 12, 2},
-	{1, 16, 50, 1},
-	{1, 16, 20, 1},
+	{1, 24, 8, 2},
+	{5, 40, 50, 1},
+	{3, 24, 50, 1},
+	{1, 16, 30, 1},
+	{1, 16, 15, 1},
 	{1, 16, 8, 1},
 	{1, 8, 3, 1},
 	{1, 8, 1, 1},
@@ -28,13 +33,15 @@ var tighter = []Shown{
 // preview writes the preview under the loosest limits that make it fit. The last
 // of them always do: 8 characters take at most 96 bytes.
 func (f *folder) preview() ([]byte, Shown) {
-	s := Shown{f.l.Items, f.l.Characters, f.l.Keys, f.l.Levels}
+	limits := Shown{f.l.Items, f.l.Characters, f.l.Keys, f.l.Levels}
+	s := limits
 	buf := make([]byte, 0, f.l.PreviewBytes)
 	for _, next := range tighter {
 		if out, ok := f.appendPiece(buf, 0, 0, s); ok {
 			return out, s
 		}
-		s = Shown{min(s.Items, next.Items), min(s.Characters, next.Characters), min(s.Keys, next.Keys), min(s.Levels, next.Levels)}
+		s = Shown{min(limits.Items, next.Items), min(limits.Characters, next.Characters),
+			min(limits.Keys, next.Keys), min(limits.Levels, next.Levels)}
 	}
 	out, _ := f.appendPiece(buf, 0, 0, s)
 	return out, s

@@ -11,7 +11,7 @@ func (d *Document) find(text string) (value, Path, *Error) {
 	if err != nil {
 		var at *PathError
 		errors.As(err, &at)
-		return value{}, Path{}, &Error{Code: CodeInvalidInput, Message: at.Error(), Cause: at}
+		return value{}, Path{}, &Error{Code: CodeInvalidInput, Message: shorten(at.Error(), maxMessageRunes), Cause: at}
 	}
 	return d.follow(d.root(), Path{}, path)
 }

@@ -37,12 +37,9 @@ const (
 
 var typeNames = [...]string{"object", "array", "string", "integer", "number", "boolean", "null"}
 
+// typeOf is the type of a scalar.
 func typeOf(text []byte) typeSet {
 	switch text[0] {
-	case '{':
-		return isObject
-	case '[':
-		return isArray
 	case '"':
 		return isString
 	case 't', 'f':
@@ -65,7 +62,7 @@ func (f *folder) addShape(level int) int32 {
 	return int32(len(f.shapes) - 1)
 }
 
-// itemShape is the shape of the items of a list with shape s.
+// itemShape is the shape of the items of a list with shape s, or none.
 func (f *folder) itemShape(s int32, level int) int32 {
 	if f.shapes[s].items == 0 {
 		f.shapes[s].items = f.addShape(level)

@@ -258,7 +258,8 @@ class Run {
 
   #crashed(reason: string): void {
     const line = reason.split("\n", 1)[0] ?? "";
-    const message = `the Python interpreter of this run died (${line}): the next run gets a new one`;
+    const cause = line.includes("call stack size") ? "code nested or recursing too deep for its stack" : line;
+    const message = `this run's Python interpreter died (${cause}): the next run gets a new one`;
     this.#fail({ type: "InterpreterError", builtin: "RuntimeError", message, traceback: "" }, PATIENCE_MS);
   }
 

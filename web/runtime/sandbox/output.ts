@@ -39,6 +39,11 @@ export class Output {
     return { write: (bytes) => this.#write(stream, bytes) };
   }
 
+  /** Adds a text of ours. */
+  print(stream: Stream, text: string): void {
+    this.#write(stream, new TextEncoder().encode(text));
+  }
+
   /** Posts what is there. */
   flush(): void {
     clearTimeout(this.#timer);

@@ -74,12 +74,13 @@ async function main(init: Init): Promise<void> {
   const entry = pythonEntry(pyodide);
   harden(globalThis);
 
-  // Whatever escapes from a dying interpreter ends this worker; the page hears of it from the frame.
   const onStray = (event: Event): void => {
     event.preventDefault();
     if (stop.resting) return;
-    const { reason, message } = event as PromiseRejectionEvent & ErrorEvent;
-    fail(reason ?? message);
+    const { reason, error = reason, message } = event as PromiseRejectionEvent & ErrorEvent;
+    // An exception in a callback is the snippet's own; all else comes from an interpreter that dies.
+    if (error?.name === "PythonError") output.print("stderr", `${error.message}\n`);
+    else fail(error ?? message);
   };
   scope.addEventListener("error", onStray);
   scope.addEventListener("unhandledrejection", onStray);

@@ -172,10 +172,6 @@ describe("the interpreter's own machinery", () => {
   });
 
   test.each([
-    [
-      "throwing in a timer",
-      "import js\nfrom pyodide.ffi import create_once_callable\ndef f(*a): raise ValueError('stray')\njs.setTimeout(create_once_callable(f), 0)\nimport asyncio\nawait asyncio.sleep(0.1)\nreturn 1",
-    ],
     ["a fatal error of pyodide", "import pyodide_js\npyodide_js._api.fatal_error(pyodide_js._api)"],
     ["freeing memory twice", "import pyodide_js\npyodide_js._module._free(1)\npyodide_js._module._free(1)"],
     ["overwriting the heap", "import pyodide_js\npyodide_js._module.HEAPU8.fill(0)"],
@@ -187,6 +183,24 @@ describe("the interpreter's own machinery", () => {
     expect(tampered).toBe(false);
     await nothingHappened();
   });
+});
+
+test("an exception in a callback is printed, and the run goes on", async () => {
+  const code =
+    "import js, asyncio\nfrom pyodide.ffi import create_once_callable\ndef f(*a): raise ValueError('stray')\n" +
+    "js.setTimeout(create_once_callable(f), 0)\nawait asyncio.sleep(0.1)\nreturn 1";
+  const result = await peer.run(code);
+  expect(result).toMatchObject({ ok: true, value: "1" });
+  expect(result.stderr).toContain("ValueError: stray");
+});
+
+test.each([
+  ["deep recursion in C", "x = []\nfor i in range(100_000): x = [x]\nreturn repr(x)", "too deep"],
+  ["a segmentation fault", "import ctypes\nctypes.string_at(0xFFFFFFFF)", "out of bounds"],
+])("%s is told at once, not by the time limit", async (_what, code, words) => {
+  const { error } = await peer.run(code, { timeout: 20_000 });
+  expect(error).toMatchObject({ type: "InterpreterError", builtin: "RuntimeError" });
+  expect(error?.message).toContain(words);
 });
 
 describe("a hostile worker", () => {

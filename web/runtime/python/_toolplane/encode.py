@@ -61,15 +61,19 @@ def decode(text):
 def _scan(value, room):
     """Raises _Unsure unless every container in `value` is plain, has string keys and is nested at most `room` deep."""
     kind = type(value)
-    if kind is dict or _like_dict(kind):
+    if kind is dict:
         for key in value:
             if type(key) is not str and not isinstance(key, str):
                 raise _Unsure
         value = value.values()
-    elif not isinstance(value, (list, tuple)):
-        if not isinstance(value, _LEAVES):
-            raise _Unsure
-        return
+    elif kind is not list and kind is not tuple:
+        if isinstance(value, dict):
+            _check_dict(value)
+            value = value.values()
+        elif not isinstance(value, (list, tuple)):
+            if not isinstance(value, _LEAVES):
+                raise _Unsure
+            return
     if not room:
         raise _Unsure
     room -= 1
@@ -78,9 +82,12 @@ def _scan(value, room):
             _scan(item, room)
 
 
-def _like_dict(kind):
-    """Whether it's a dict subclass that gives the encoder the items that the scan sees, such as Counter."""
-    return issubclass(kind, dict) and (kind.items is dict.items or kind is collections.OrderedDict)
+def _check_dict(value):
+    """A subclass, such as Counter, has to give the encoder the items that the scan sees."""
+    kind = type(value)
+    plain = kind.items is dict.items or kind is collections.OrderedDict
+    if not plain or not all(isinstance(key, str) for key in value):
+        raise _Unsure
 
 
 def _text(value):

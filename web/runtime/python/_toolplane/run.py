@@ -129,7 +129,7 @@ def _free(name):
 def _take_back(run):
     """Inputs are for their run only. One that the snippet assigned to stays."""
     for name, (value, existed, before) in run.lent.items():
-        if _namespace.get(name) is value:
+        if name in _namespace and _namespace[name] is value:
             if existed:
                 _namespace[name] = before
             else:

@@ -34,6 +34,10 @@ describe("inputs", () => {
     expect((await sandbox.run("inputs")).value).toEqual({});
   });
 
+  test("may be deleted by the snippet", async () => {
+    expect((await sandbox.run("del gone, none\nreturn 1", { inputs: '{"gone":[1],"none":null}' })).value).toBe(1);
+  });
+
   test("leave no trace when the run fails either", async () => {
     await sandbox.run("1 / 0", { inputs: '{"failing":[1]}' });
     expect((await sandbox.run("'failing' in globals()")).value).toBe(false);

@@ -62,6 +62,7 @@ export class Sandbox {
   /** Makes the next send throw an error of this text. */
   failNextSend = "";
 
+  private py!: PyodideInterface;
   private entry!: PythonEntry;
   private finished: ((json: string) => void) | null = null;
   private answer: Answer = () => "null";
@@ -77,6 +78,7 @@ export class Sandbox {
     // Underscore options of this pyodide version, missing from its types.
     const restored: object = { _loadSnapshot: snapshot, _snapshotDeserializer: () => host };
     const py = await loadPyodide(snapshot ? restored : {});
+    sandbox.py = py;
     sandbox.connect(py);
     if (!snapshot) installPython(py, host, pythonSources());
     sandbox.entry = pythonEntry(py);
@@ -132,6 +134,11 @@ export class Sandbox {
       if (!(error instanceof HostError)) throw error;
       this.entry.settle(id, false, JSON.stringify({ message: error.message, data: error.data }));
     }
+  }
+
+  /** The value of an expression in the snippet's globals, past the bootstrap. */
+  evaluate(expression: string): unknown {
+    return this.py.runPython(expression);
   }
 
   bind(bindings: unknown[]): void {

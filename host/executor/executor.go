@@ -271,7 +271,7 @@ func interrupted(ctx context.Context) *RunError {
 func (o Options) withDefaults() Options {
 	setDefault(&o.RunTimeout, 30*time.Second)
 	setDefault(&o.MaxRunTimeout, 10*time.Minute)
-	setDefault(&o.Grace, 10*time.Second)
+	setDefault(&o.Grace, 20*time.Second)
 	setDefault(&o.MaxOutputBytes, 1<<20)
 	setDefault(&o.MaxConcurrentRuns, 4)
 	setDefault(&o.MaxQueuedRuns, 64)

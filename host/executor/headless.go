@@ -277,7 +277,7 @@ func (h *Headless) connect(ctx context.Context, browser *chromium) (*page, error
 // connectScript waits until the page's script has run, which is soon after the
 // page has loaded, and connects it.
 const connectScript = `(async () => {
-	for (let i = 0; i < 1000; i++) {
+	for (const end = performance.now() + 5000; performance.now() < end; ) {
 		const connect = globalThis.toolplane?.connect;
 		if (typeof connect === "function") { await connect(%s); return; }
 		await new Promise((go) => setTimeout(go, 10));

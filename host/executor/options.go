@@ -96,7 +96,8 @@ type Options struct {
 	// MaxRunTimeout the most that a run may ask for (default 10 min).
 	RunTimeout, MaxRunTimeout time.Duration
 	// Grace is how much later than its time-out a page may answer before the
-	// host gives it up and restarts the browser (default 10 s).
+	// host gives it up and restarts the browser (default 20 s). It covers the time
+	// until an interpreter is free, which the page doesn't count as the run's.
 	Grace time.Duration
 	// MaxOutputBytes bounds what a run may print (default 1 MiB).
 	MaxOutputBytes int64

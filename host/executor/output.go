@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -9,15 +10,16 @@ import (
 // drainTime is how long a run waits for its OnOutput to take what is left.
 const drainTime = time.Second
 
-// outputRelay hands a run's output to OnOutput without ever holding up the
-// connection that it comes from. It keeps at most limit bytes of each stream,
-// in all, so that a slow OnOutput costs no more memory than that.
+// outputRelay takes a run's output as it comes. It keeps at most limit bytes of
+// each stream, for the run that never gets to send its own answer, and hands
+// them to OnOutput, if there is one, without ever holding up the connection that
+// they come from.
 type outputRelay struct {
-	deliver func(stream, text string)
+	deliver func(stream, text string) // may be nil
 	limit   int64
 
 	mu     sync.Mutex
-	room   map[string]int64
+	kept   map[string]*strings.Builder
 	queue  []outputChunk
 	closed bool
 
@@ -27,36 +29,37 @@ type outputRelay struct {
 
 type outputChunk struct{ stream, text string }
 
-// newOutputRelay returns a relay, which is nil and takes anything if nobody listens.
 func newOutputRelay(deliver func(stream, text string), limit int64) *outputRelay {
-	if deliver == nil {
-		return nil
-	}
 	o := &outputRelay{
 		deliver: deliver,
 		limit:   limit,
-		room:    make(map[string]int64),
+		kept:    make(map[string]*strings.Builder),
 		more:    make(chan struct{}, 1),
 		done:    make(chan struct{}),
 	}
-	go o.relay()
+	if deliver == nil {
+		close(o.done)
+	} else {
+		go o.relay()
+	}
 	return o
 }
 
-// add queues a piece of output, cut to what the stream may still carry.
+// add takes a piece of output, cut to what the stream may still carry.
 func (o *outputRelay) add(stream, text string) {
-	if o == nil || text == "" {
-		return
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	room, ok := o.room[stream]
-	if !ok {
-		room = o.limit
+	kept := o.kept[stream]
+	if kept == nil {
+		kept = new(strings.Builder)
+		o.kept[stream] = kept
 	}
-	text = cutText(text, room)
-	o.room[stream] = room - int64(len(text))
+	text = cutText(text, o.limit-int64(kept.Len()))
 	if text == "" || o.closed {
+		return
+	}
+	kept.WriteString(text)
+	if o.deliver == nil {
 		return
 	}
 	// Pieces of one stream are joined while they wait, so that many small
@@ -67,6 +70,16 @@ func (o *outputRelay) add(stream, text string) {
 		o.queue = append(o.queue, outputChunk{stream, text})
 	}
 	o.signal()
+}
+
+// text returns what a stream carried so far.
+func (o *outputRelay) text(stream string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if kept := o.kept[stream]; kept != nil {
+		return kept.String()
+	}
+	return ""
 }
 
 func (o *outputRelay) signal() {
@@ -98,9 +111,6 @@ func (o *outputRelay) relay() {
 // finish takes no more output and waits until what there is was delivered, but
 // no longer than drainTime.
 func (o *outputRelay) finish() {
-	if o == nil {
-		return
-	}
 	o.mu.Lock()
 	o.closed = true
 	o.signal()

@@ -63,7 +63,12 @@ func TestOutputRelaySlowListener(t *testing.T) {
 }
 
 func TestOutputRelayNobodyListens(t *testing.T) {
-	var o *outputRelay = newOutputRelay(nil, 1)
-	o.add("stdout", "x")
+	o := newOutputRelay(nil, 3)
+	o.add("stdout", "xy")
+	o.add("stdout", "zzz")
 	o.finish()
+	o.add("stderr", "late")
+	if out, err := o.text("stdout"), o.text("stderr"); out != "xyz" || err != "" {
+		t.Errorf("kept %q and %q", out, err)
+	}
 }

@@ -361,9 +361,13 @@ func TestOutputIsForwardedAndBounded(t *testing.T) {
 
 func TestCancelledRunIsAnsweredAtOnce(t *testing.T) {
 	started, stopped, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	e, _, _ := newTestExecutor(t, Options{MaxConcurrentRuns: 1}, func(ctx context.Context, _ *wsbridge.Conn, run protocol.ExecutorRunParams) (*protocol.ExecutorRunResult, error) {
+	e, _, _ := newTestExecutor(t, Options{MaxConcurrentRuns: 1}, func(ctx context.Context, c *wsbridge.Conn, run protocol.ExecutorRunParams) (*protocol.ExecutorRunResult, error) {
 		if run.Code == "next" {
 			return okResult("2"), nil
+		}
+		notify(t, c, protocol.MethodRunOutput, protocol.RunOutputParams{RunID: run.RunID, Stream: "stderr", Text: "half"})
+		if _, err := toolCall(c, run.RunID, "x", "{}"); err != nil { // the output has arrived by then
+			t.Error(err)
 		}
 		close(started)
 		<-ctx.Done() // $/cancelRequest
@@ -378,8 +382,8 @@ func TestCancelledRunIsAnsweredAtOnce(t *testing.T) {
 	<-started
 	cancel()
 	res := <-done
-	if res.OK || res.Error.Type != TypeCancelled || res.Error.Builtin != "RuntimeError" {
-		t.Errorf("result %+v", res.Error)
+	if res.OK || res.Error.Type != TypeCancelled || res.Error.Builtin != "RuntimeError" || res.Stderr != "half" {
+		t.Errorf("result %+v", res)
 	}
 	<-stopped
 	// The page is still stopping the run, so its slot is not free yet.

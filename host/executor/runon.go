@@ -76,24 +76,24 @@ func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
 	var res *Result
 	select {
 	case a := <-answers:
-		res = e.result(p, a)
+		res = e.result(p, r, a)
 	case <-ctx.Done():
-		res = failed(interrupted(ctx))
+		res = r.unanswered(interrupted(ctx))
 	case <-watchdog.C:
 		err := fmt.Errorf("the executor page did not answer within %v (the run's limit of %v, and %v more)", limit, req.Timeout, e.o.Grace)
 		p.diagnose(err)
-		res = failed(hostError(TypeBrowser, "%v; a new browser is started for the next run", err))
+		res = r.unanswered(hostError(TypeBrowser, "%v; a new browser is started for the next run", err))
 	}
 	res.Executor = string(p.kindOf())
 	return res
 }
 
 // result makes a Result of what the page answered.
-func (e *Executor) result(p *page, a answer) *Result {
+func (e *Executor) result(p *page, r *run, a answer) *Result {
 	switch {
 	case a.err == nil:
 	case errors.Is(a.err, wsbridge.ErrClosed):
-		return failed(hostError(TypeBrowser, "the run was lost: %v; run it again, a new browser is started for it (calls that it had made stand)", p.reason()))
+		return r.unanswered(hostError(TypeBrowser, "the run was lost: %v; run it again, a new browser is started for it (calls that it had made stand)", p.reason()))
 	default:
 		return failed(e.refused(a.err))
 	}
@@ -117,6 +117,12 @@ func (e *Executor) result(p *page, a answer) *Result {
 		res.Error = &RunError{Type: out.Error.Type, Builtin: out.Error.Builtin, Message: out.Error.Message, Traceback: out.Error.Traceback}
 	}
 	return res
+}
+
+// unanswered is the result of a run that the page didn't answer, with what it
+// had printed by then.
+func (r *run) unanswered(err *RunError) *Result {
+	return &Result{Error: err, Stdout: r.output.text(protocol.StreamStdout), Stderr: r.output.text(protocol.StreamStderr)}
 }
 
 // refused is the error of a run that the page, or the connection, didn't take.

@@ -77,7 +77,8 @@ type Result struct {
 	OK bool `json:"ok"`
 	// Value is the JSON text of what the snippet returned, "null" if it failed.
 	Value json.RawMessage `json:"value"`
-	// Stdout and Stderr are what it printed, up to the output limit.
+	// Stdout and Stderr are what it printed, up to the output limit. Of a run
+	// that was cancelled or lost, it is what had arrived by then.
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 	// Error is nil when OK.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,8 +46,14 @@ type page struct {
 	fields  fieldSet
 }
 
+// issueBytes is more than most issues take, with every field.
+const issueBytes = 720
+
 // AppendJSON implements sdk.Appender.
 func (p page) AppendJSON(b []byte) ([]byte, error) {
+	if p.fields&bodyField != 0 {
+		b = slices.Grow(b, len(p.numbers)*issueBytes) // growing bit by bit would need twice the memory
+	}
 	b = append(b, `{"issues":[`...)
 	for i, number := range p.numbers {
 		if i > 0 {
@@ -73,7 +80,10 @@ type fieldSet uint16
 
 var fieldNames = []string{"id", "number", "title", "state", "labels", "author", "created_at", "updated_at", "comments", "body", "reactions", "milestone"}
 
-const allFields fieldSet = 1<<12 - 1
+const (
+	allFields fieldSet = 1<<12 - 1
+	bodyField fieldSet = 1 << 9
+)
 
 func parseFields(names []string) (fieldSet, error) {
 	var set fieldSet
@@ -155,6 +165,11 @@ func (r record) appendField(b []byte, name string) []byte {
 
 func (r record) appendTitle(b []byte) []byte {
 	b = appendEscaped(append(b, '"'), parts[r.part])
+	if problems[r.problem].kind == kindQuestion {
+		b = appendEscaped(append(b, ' '), circumstances[r.circumstance])
+		b = appendEscaped(append(b, ": "...), problems[r.problem].text)
+		return append(b, '"')
+	}
 	b = appendEscaped(append(b, ' '), problems[r.problem].text)
 	b = appendEscaped(append(b, ' '), circumstances[r.circumstance])
 	return append(b, '"')
@@ -176,7 +191,8 @@ func (r record) appendLabels(b []byte) []byte {
 
 func (r record) appendBody(b []byte) []byte {
 	b = append(b, '"')
-	if problems[r.problem].kind == kindBug {
+	switch problems[r.problem].kind {
+	case kindBug:
 		b = append(b, `### Steps to reproduce\n1. Open “`...)
 		b = appendEscaped(b, parts[r.part])
 		b = append(b, `”.\n2. Try it `...)
@@ -186,14 +202,22 @@ func (r record) appendBody(b []byte) []byte {
 		b = append(b, `.\n\n`+"```"+`\nERROR\tcode=0x`...)
 		b = strconv.AppendUint(b, r.noise|1<<63, 16)
 		b = append(b, `\n`+"```"+`\n`...)
-	} else {
+	case kindQuestion:
+		b = append(b, `I tried “`...)
+		b = appendEscaped(b, parts[r.part])
+		b = append(b, `” `...)
+		b = appendEscaped(b, circumstances[r.circumstance])
+		b = append(b, `, and I wonder: `...)
+		b = appendEscaped(b, problems[r.problem].text)
+		b = append(b, ` I have read the manual, and found nothing on it. — Danke, 谢谢!\n`...)
+	default:
 		b = append(b, `I use “`...)
 		b = appendEscaped(b, parts[r.part])
-		b = append(b, `” every day, and I noticed something `...)
+		b = append(b, `” every day, also `...)
 		b = appendEscaped(b, circumstances[r.circumstance])
-		b = append(b, `: it `...)
+		b = append(b, `. In my opinion it `...)
 		b = appendEscaped(b, problems[r.problem].text)
-		b = append(b, `. It would help many of us. — Merci, danke, 谢谢! 🙏\n`...)
+		b = append(b, `, and I am not alone with that. — Merci, спасибо! 🙏\n`...)
 	}
 	b = append(b, `\nVersion `...)
 	b = appendEscaped(b, versions[r.version])

@@ -34,7 +34,7 @@ class _Unsure(Exception):
 def encode(value, root="value", max_depth=MAX_DEPTH, expression=None):
     """The JSON text of `value`. Raises NotJSON with the path, the type and a way out.
 
-    The path starts with `root`, and so does the code of the way out, unless `expression` is the value's own code. A scalar
+    The path starts with `root`, and so does the code of the way out, unless `expression` is the value's code. A scalar
     has depth 0, `[]` has depth 1. Numbers keep their exact value, a tuple becomes a list, and datetime, date and time
     become ISO text.
     """

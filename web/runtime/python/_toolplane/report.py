@@ -56,7 +56,7 @@ def _traceback(error, frame):
         if frame is not None:
             summary.stack[:] = [frame]
         return "".join(summary.format())
-    except (RecursionError, MemoryError) as failure:
+    except Exception as failure:  # no memory, no stack, or an object of the user's that plays tricks
         return f"{type(error).__name__} (no traceback: {type(failure).__name__})\n"
 
 

@@ -3,15 +3,14 @@
 import asyncio
 import builtins
 import inspect
-import json
 import random
 import sys
-import time
+from time import monotonic
 
 import _toolplane_host as _host
 from _toolplane import bindings, calls, guard, unawaited
 from _toolplane.compile import compile_snippet, forget_sources, register_source
-from _toolplane.encode import decode
+from _toolplane.encode import decode, encode
 from _toolplane.report import describe
 
 _namespace = sys.modules["__main__"].__dict__
@@ -54,6 +53,14 @@ def start(request_json, seed):
     _run.task = asyncio.get_running_loop().create_task(_supervise(_run, request_json))
 
 
+def settle(call_id, ok, payload_json):
+    """The host's answer to a capability call; see calls.settle."""
+    try:
+        calls.settle(call_id, ok, payload_json)
+    except KeyboardInterrupt as interrupt:  # it came in here, where no task sees it
+        _abort(interrupt)
+
+
 async def _supervise(run, request_json):
     result = _FAILED
     try:
@@ -68,9 +75,9 @@ async def _supervise(run, request_json):
         result = _failure(run, error)
     finally:
         try:
+            guard.flush(run.streams)  # may run code of the user's
             _host.disarm()
             run.ballast = None
-            guard.flush(run.streams)
             run.calls.close()
             _take_back(run)
         finally:
@@ -138,9 +145,9 @@ def _take_back(run):
 
 async def _cancel_leftovers(run):
     """Cancels the tasks that the snippet left running. Those that don't end in time are left to the host."""
-    deadline = time.monotonic() + _MAX_CLEANUP
+    deadline = monotonic() + _MAX_CLEANUP
     while left := asyncio.all_tasks() - {run.task}:
-        room = deadline - time.monotonic()
+        room = deadline - monotonic()
         if room <= 0:
             return
         for task in left:
@@ -166,7 +173,7 @@ def _failure(run, error):
 
 
 def _error_json(error):
-    return json.dumps({"ok": False, "error": error}, ensure_ascii=False, separators=(",", ":"))
+    return encode({"ok": False, "error": error})
 
 
 def _abort(error):
@@ -183,14 +190,5 @@ def _install():
     guard.install()
 
 
-_install()
-
-def settle(call_id, ok, payload_json):
-    """The host's answer to a capability call; see calls.settle."""
-    try:
-        calls.settle(call_id, ok, payload_json)
-    except KeyboardInterrupt as interrupt:  # it came in here, where no task sees it
-        _abort(interrupt)
-
-
 bind = bindings.bind
+_install()

@@ -33,7 +33,7 @@ class Site:
         for i, place in enumerate(self.code.co_positions()):
             if i == self.instruction:
                 return place
-        return (self.line, None, None, None)
+        return None, None, None, None
 
     @property
     def line(self):

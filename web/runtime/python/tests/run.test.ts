@@ -222,6 +222,19 @@ describe("a run that fails", () => {
     );
   });
 
+  test("code of the user's in the standard library's place doesn't matter", async () => {
+    const patches = lines(
+      "import json, time, traceback",
+      "kept = json.dumps, json.loads, json.JSONEncoder.default, time.monotonic",
+      "json.dumps = json.loads = json.JSONEncoder.default = lambda *a, **k: 1 / 0",
+      "time.monotonic = lambda: 0",
+      "raise ValueError('mine')",
+    );
+    expect((await sandbox.run(patches)).error).toMatchObject({ type: "ValueError", message: "mine" });
+    const restore = "json.dumps, json.loads, json.JSONEncoder.default, time.monotonic = kept\nreturn {'a': 1}";
+    expect((await sandbox.run(restore)).value).toEqual({ a: 1 });
+  });
+
   test("a request that isn't one fails the run, not the interpreter", async () => {
     expect((await sandbox.raw("{")).error?.type).toBe("JSONDecodeError");
     expect((await sandbox.raw('{"filename":"x"}')).error?.type).toBe("KeyError");

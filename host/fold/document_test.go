@@ -107,6 +107,11 @@ func TestLargeDocument(t *testing.T) {
 		}
 	}
 
+	// A misspelt field is told from a slice that is too large.
+	if _, err := fold.Query(doc, fold.QueryOptions{Path: "issues", MaxBytes: 1024, Fields: []string{"titel"}}); codeOf(err) != fold.CodePathNotFound {
+		t.Errorf("a misspelt field: %v", err)
+	}
+
 	const members = 30_000
 	doc = fold.NewDocument(json.RawMessage(keyed(members, 3)))
 	for i := range members {

@@ -162,7 +162,7 @@ func pathological() map[string]string {
 		"512 levels":               strings.Repeat(`[{"a":`, 256) + `"` + strings.Repeat("1", 20_000) + `"` + strings.Repeat(`}]`, 256),
 		"long numbers":             `[` + strings.Repeat(strings.Repeat("1", 4300)+`,`, 99) + `0]`,
 		"a key of 1 MB":            `{"` + strings.Repeat("k", 1<<20) + `":{"a":1}}`,
-		"control characters":       nest(2, 50, false, `"`+strings.Repeat(`\u0001`, 600)+`"`),
+		"control characters":       nest(2, 50, false, `"`+strings.Repeat(`\u0001`, 200)+`"`),
 	}
 }
 

@@ -113,7 +113,7 @@ func (p *parser) dotted() (Path, error) {
 		case ']':
 			err = p.fail(p.pos, `"]" without "["`, "")
 		default:
-			err = p.fail(p.pos, fmt.Sprintf("%q can't follow here; a dot or a bracket can", p.rune()), p.quotedExample())
+			err = p.fail(p.pos, fmt.Sprintf("%q can't follow here; a dot or a bracket can", p.ahead()), p.quotedExample())
 		}
 		if err != nil {
 			return Path{}, err
@@ -122,7 +122,7 @@ func (p *parser) dotted() (Path, error) {
 	return Path{p.steps}, nil
 }
 
-func (p *parser) rune() rune {
+func (p *parser) ahead() rune {
 	r, _ := utf8.DecodeRuneInString(p.text[p.pos:])
 	return r
 }
@@ -152,7 +152,7 @@ func (p *parser) bare() *PathError {
 	case p.text[start] == '[':
 		return p.fail(start, "a bracket follows a name without a dot", p.text[:start-1]+p.text[start:])
 	default:
-		return p.fail(start, fmt.Sprintf("%q can't start a name; quote the name", p.rune()), p.quotedExample())
+		return p.fail(start, fmt.Sprintf("%q can't start a name; quote the name", p.ahead()), p.quotedExample())
 	}
 	return nil
 }

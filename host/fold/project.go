@@ -57,6 +57,7 @@ func (q *query) projectItems(fields []field, from, to int) *Error {
 	found := false
 	var without *value // the first object that has none of the fields
 	var at Path        // where that is
+	large, fit := false, 0
 	w := q.d.walk(q.v, from)
 	for i := from; i < to; i++ {
 		c, ok := w.step()
@@ -71,22 +72,26 @@ func (q *query) projectItems(fields []field, from, to int) *Error {
 		case 'n':
 			out = append(out, "null"...)
 		case '{':
-			var any bool
-			out, any = q.pick(out, item, fields)
-			found = found || any
-			if !any && without == nil {
+			var some bool
+			out, some = q.pick(out, item, fields)
+			found = found || some
+			if !some && without == nil {
 				without, at = &item, q.path.then(step{kind: indexStep, index: i})
 			}
 		default:
 			return invalid("%s is %s; fields picks keys of objects: leave fields out, or choose a range of objects",
 				q.path.then(step{kind: indexStep, index: i}).brief(), q.d.describe(item))
 		}
-		if len(out) >= q.o.MaxBytes {
-			return q.sliceTooLarge(from, to, i-from, "item")
+		if large = len(out) >= q.o.MaxBytes; large {
+			fit = i - from
+			break
 		}
 	}
-	if !found && without != nil && !q.anywhere(fields) {
+	switch {
+	case !found && without != nil && !q.anywhere(fields):
 		return q.noField(*without, at)
+	case large:
+		return q.sliceTooLarge(from, to, fit, "item")
 	}
 	q.answer.Value = append(out, ']')
 	return nil

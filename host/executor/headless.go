@@ -121,7 +121,6 @@ func (h *Headless) current() (*attempt, error) {
 
 // live starts a browser, watches it and ends it.
 func (h *Headless) live(a *attempt) {
-	begin := time.Now()
 	browser, p, err := h.start()
 	if err != nil {
 		h.o.Logger.Error("headless browser didn't start", "error", err)
@@ -130,7 +129,6 @@ func (h *Headless) live(a *attempt) {
 		close(a.started)
 		return
 	}
-	h.o.Logger.Info("headless browser is ready", "program", browser.path, "pid", browser.pid, "after", time.Since(begin).Round(time.Millisecond))
 	h.mu.Lock()
 	if h.attempt == a {
 		h.pid = browser.pid
@@ -215,6 +213,7 @@ func (h *Headless) start() (_ *chromium, _ *page, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	begin := time.Now()
 	browser, err := startChromium(ctx, chromiumOptions{path: path, base: base, noSandbox: h.noSandbox(), profileDir: profileParent(), logger: h.o.Logger})
 	if err != nil {
 		return nil, nil, err
@@ -224,11 +223,18 @@ func (h *Headless) start() (_ *chromium, _ *page, err error) {
 			err = errors.Join(err, browser.stop())
 		}
 	}()
+	started := time.Now()
 	if err := browser.open(ctx, strings.TrimRight(h.o.BaseURL, "/")+"/executor/"); err != nil {
 		return nil, nil, err
 	}
+	opened := time.Now()
 	p, err := h.connect(ctx, browser)
-	return browser, p, err
+	if err != nil {
+		return nil, nil, err
+	}
+	h.o.Logger.Info("headless browser is ready", "program", browser.path, "pid", browser.pid,
+		"process_ms", started.Sub(begin).Milliseconds(), "page_ms", opened.Sub(started).Milliseconds(), "python_ms", time.Since(opened).Milliseconds())
+	return browser, p, nil
 }
 
 // connect hands the page its token, through the debugging pipe, and waits for

@@ -78,6 +78,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many connections that have not said session.hello yet, or the host is closing: try again later", http.StatusServiceUnavailable)
 		return
 	}
+	defer h.conns.Done()
 	p := newPage(h)
 	defer h.leave(p)
 	conn, err := wsbridge.Accept(w, r, wsbridge.AcceptOptions{
@@ -110,6 +111,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-conn.Done()
 	}
 	p.lose(conn.Err())
+	h.leave(p)
 	// Handlers end soon: their contexts have.
 	_ = conn.Wait(context.Background())
 }
@@ -130,7 +132,7 @@ func (h *Hub) enter() bool {
 func (h *Hub) admit(p *page) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.pages) >= h.o.MaxPages {
+	if h.closed || p.left || len(h.pages) >= h.o.MaxPages {
 		return false
 	}
 	h.pages[p] = struct{}{}
@@ -138,15 +140,19 @@ func (h *Hub) admit(p *page) bool {
 	return true
 }
 
+// leave makes room for another connection. The second call does nothing.
 func (h *Hub) leave(p *page) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p.left {
+		return
+	}
+	p.left = true
 	if _, ok := h.pages[p]; ok {
 		delete(h.pages, p)
 	} else {
 		h.pending--
 	}
-	h.mu.Unlock()
-	h.conns.Done()
 }
 
 // Pages returns the number of pages that said hello.

@@ -20,21 +20,26 @@ const diagnosisTime = 700 * time.Millisecond
 // page is one connection. What it says is checked, not believed: a page can
 // speak only for runs that the host sent over this connection.
 type page struct {
-	hub *Hub
+	hub  *Hub
+	left bool // guarded by hub.mu: counted no more
 
-	mu       sync.Mutex
-	conn     *wsbridge.Conn // set by hello
-	kind     Kind
-	canRun   bool
-	tried    bool // a session.hello came; if it isn't accepted, the connection closes
-	said     bool // session.hello was accepted
-	heard    bool // a message came that only a page that has our answer sends
-	revision uint64
-	runs     map[string]*run
-	status   protocol.ExecutorStatusParams
-	watched  bool // somebody will diagnose the loss
-	isLost   bool
-	why      error
+	mu      sync.Mutex
+	conn    *wsbridge.Conn // set by hello
+	kind    Kind
+	canRun  bool
+	tried   bool // a session.hello came; if it isn't accepted, the connection closes
+	said    bool // session.hello was accepted
+	heard   bool // a message came that only a page that has our answer sends
+	runs    map[string]*run
+	status  protocol.ExecutorStatusParams
+	watched bool // somebody will diagnose the loss
+	isLost  bool
+	why     error
+
+	// catalogMu makes catalogs go out one after the other; revision is that of the
+	// last one.
+	catalogMu sync.Mutex
+	revision  uint64
 
 	ready      chan struct{} // closed by the first executor.status that says ready
 	unable     chan struct{} // closed by one before that which says why it can't be
@@ -118,8 +123,11 @@ func (p *page) hello(c *wsbridge.Conn, params json.RawMessage) (json.RawMessage,
 		return nil, &wsbridge.FatalError{Answer: answer, Code: closeTryLater, Reason: "too many pages"}
 	}
 	catalog := p.hub.catalog()
+	p.catalogMu.Lock()
+	p.revision = catalog.Revision
+	p.catalogMu.Unlock()
 	p.mu.Lock()
-	p.conn, p.kind, p.canRun, p.said, p.revision = c, tk.kind, hello.CanExecute, true, catalog.Revision
+	p.conn, p.kind, p.canRun, p.said = c, tk.kind, hello.CanExecute, true
 	p.mu.Unlock()
 	p.hub.o.Logger.Info("page connected", "kind", string(tk.kind), "client", fmt.Sprintf("%.40s %.20s", hello.Client.Name, hello.Client.Version))
 	tk.admitted <- p
@@ -141,9 +149,9 @@ func (p *page) noteHeard() {
 
 // syncCatalog sends the catalog if the page has an older one.
 func (p *page) syncCatalog() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.conn == nil || p.isLost || p.hub.revision() <= p.revision {
+	p.catalogMu.Lock()
+	defer p.catalogMu.Unlock()
+	if p.hub.revision() <= p.revision || !p.usable() {
 		return
 	}
 	catalog := p.hub.catalog()

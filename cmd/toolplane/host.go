@@ -81,6 +81,7 @@ func (a *app) open(ctx context.Context, cfg *config.Config, logLevel string, o h
 	o.Version = readVersion().Version
 	o.Logger = logger
 	o.CacheDir = host.DefaultCacheDir()
+	o.Page = a.page
 	h, err := host.New(ctx, cfg, o)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}

@@ -4,7 +4,7 @@
  */
 
 import { assetUrl, fetchAssets } from "./page/assets.ts";
-import { Executor } from "./page/executor.ts";
+import { Executor, MAX_RUNS } from "./page/executor.ts";
 import { FrameLink } from "./page/frame-link.ts";
 import { type HostInfo, type Kind, openSession } from "./page/session.ts";
 import { openSocket } from "./page/socket.ts";
@@ -15,7 +15,7 @@ export interface ConnectOptions {
   readonly kind?: Kind;
   readonly name?: string;
   readonly version?: string;
-  /** Standbys to keep ready; 2 when missing. */
+  /** Standbys to keep ready, 1 to 16; 2 when missing. */
   readonly pool?: number;
   /** Address of the host's socket; /ws of the page's own origin when missing. */
   readonly websocket?: string;
@@ -37,7 +37,7 @@ async function connect(options: ConnectOptions): Promise<HostInfo> {
   try {
     const connection = new Connection(await openSocket(options.websocket ?? ownSocket()));
     current = connection;
-    const settings = { size: Math.max(1, Math.floor(pool)), snapshot };
+    const settings = { size: Math.min(MAX_RUNS, Math.max(1, Math.floor(pool))), snapshot };
     return await openSession(connection, { token, kind, name, version }, executor, settings);
   } finally {
     connecting = false;

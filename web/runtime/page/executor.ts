@@ -7,7 +7,7 @@ import { Pool, type PoolOptions, type PoolStatus } from "./pool.ts";
 import { execute, later, type RunHost, type RunOutcome } from "./run.ts";
 
 /** Runs at once, each with a worker of 50 to 100 MB, whatever the host asks for. */
-const MAX_RUNS = 16;
+export const MAX_RUNS = 16;
 
 /** Frames that died one after the other, without a run that ended, before no new one is tried. */
 const MAX_LOST = 3;

@@ -151,6 +151,11 @@ test("the frame can't be opened outside of the sandbox", async () => {
   }
 });
 
+test("the frame has shared memory for its kill flags, and an origin of its own", async () => {
+  const frame = r.page.frames().find((one) => one.url().includes("frame.html"));
+  expect(await frame?.evaluate(() => [self.crossOriginIsolated, self.origin])).toEqual([true, "null"]);
+});
+
 test("the page runs no inline script and is cross-origin isolated", async () => {
   const refused = await r.page.evaluate(() => {
     const script = document.createElement("script");

@@ -104,7 +104,7 @@ func (d *decoder) table(path []string, t table, value any, into any) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		at := append(path[:len(path):len(path)], name)
+		at := slices.Concat(path, []string{name})
 		i := slices.IndexFunc(t.settings, func(s setting) bool { return s.name == name })
 		if i < 0 {
 			d.problem(at, "unknown setting%s", d.hint(name, t))

@@ -32,7 +32,7 @@ func Describe(c *Config, f Found) []Row {
 				Table:   strings.Join(path, "."),
 				Key:     s.name,
 				Value:   literal(field),
-				Line:    f.Line(append(path[:len(path):len(path)], s.name)...),
+				Line:    f.Line(slices.Concat(path, []string{s.name})...),
 				Allowed: s.bounds(field),
 				Meaning: strings.Join(s.doc, " "),
 			}

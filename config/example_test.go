@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +14,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, config.FileName)
 	text := "[executor]\nrun_timeout = \"5s\"\npool_sise = 3\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -21,7 +22,9 @@ func Example() {
 	}
 
 	_, _, err = config.Load(config.Source{File: path})
-	for _, p := range err.(config.Problems) {
+	var problems config.Problems
+	errors.As(err, &problems)
+	for _, p := range problems {
 		fmt.Printf("line %d: %s: %s\n", p.Line, p.Key, p.Text)
 	}
 	// Output:

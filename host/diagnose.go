@@ -168,7 +168,7 @@ func probe(ctx context.Context, address string) (version string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	var health Health
 	err = json.NewDecoder(http.MaxBytesReader(nil, res.Body, 64<<10)).Decode(&health)
 	return health.Version, err == nil && res.StatusCode == http.StatusOK && health.Status != ""

@@ -56,7 +56,7 @@ func TestCheckPort(t *testing.T) {
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"hello":1}`)) })} //nolint:gosec // a test's own
 	go func() { _ = server.Serve(other) }()
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	if c := checkPort(t.Context(), other.Addr().String()); c.Status != CheckBroken || !strings.Contains(c.Detail, "another program") || c.Fix == "" {
 		t.Errorf("another program: %+v", c)
 	}

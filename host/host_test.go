@@ -95,7 +95,7 @@ func TestListen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer func() { _ = taken.Close() }()
 	logs := &logBuffer{}
 	for _, c := range []struct {
 		name, address string
@@ -115,7 +115,7 @@ func TestListen(t *testing.T) {
 			c.o.logger = logs.logger()
 			l, err := listen(ctx, c.address, c.o)
 			if err == nil {
-				defer l.Close()
+				defer func() { _ = l.Close() }()
 			}
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
@@ -194,7 +194,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	_ = third.Close()
 	_ = l.Close()
 	for range accepted {
-		t.Error("one more than was dialled")
+		t.Error("one more than was dialed")
 	}
 	if !strings.Contains(logs.String(), "too many connections") {
 		t.Error("the limit isn't logged")

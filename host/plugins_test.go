@@ -87,7 +87,7 @@ func testSet(t *testing.T, gates map[string]chan error, plugins map[string]confi
 	return s, logs
 }
 
-func call(s *pluginSet, ctx context.Context, name string) (json.RawMessage, *capability.Error) {
+func call(ctx context.Context, s *pluginSet, name string) (json.RawMessage, *capability.Error) {
 	d := dispatcher{bridge: bridge.New(bridge.Options{Registry: s.o.registry}), plugins: s}
 	return d.Dispatch(ctx, executor.Origin{Scope: "test"}, name, json.RawMessage(`{}`))
 }
@@ -110,7 +110,7 @@ func TestPluginsLoadInTheBackground(t *testing.T) {
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		value, err := call(s, t.Context(), "plugin:a/do")
+		value, err := call(t.Context(), s, "plugin:a/do")
 		answers <- answer{value, err}
 	}()
 	select {
@@ -144,7 +144,7 @@ func TestPluginsLoadInTheBackground(t *testing.T) {
 		if p := states[name]; p.State != PluginFailed || !strings.HasPrefix(p.Error, want) {
 			t.Errorf("%+v, want %q", p, want)
 		}
-		_, err := call(s, t.Context(), "plugin:"+name+"/do")
+		_, err := call(t.Context(), s, "plugin:"+name+"/do")
 		if err == nil || err.Type != "PluginError" || err.Builtin != capability.RuntimeError || !strings.HasPrefix(err.Message, "the plugin "+name+" isn't available: "+want) {
 			t.Errorf("a call of %s: %v", name, err)
 		}
@@ -153,7 +153,7 @@ func TestPluginsLoadInTheBackground(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"plugin:off/do": "the plugin off is turned off: set enabled = true in [plugins.off]", "plugin:other/do": "unknown capability", "nonsense": "unknown capability"} {
-		if _, err := call(s, t.Context(), name); err == nil || err.Builtin != capability.LookupError || !strings.HasPrefix(err.Message, want) {
+		if _, err := call(t.Context(), s, name); err == nil || err.Builtin != capability.LookupError || !strings.HasPrefix(err.Message, want) {
 			t.Errorf("a call of %s: %v, want %q", name, err, want)
 		}
 	}
@@ -163,7 +163,7 @@ func TestCallGivesUpWithItsContext(t *testing.T) {
 	s, _ := testSet(t, map[string]chan error{"a": make(chan error)}, map[string]config.Plugin{"a": filePlugin(t)})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := call(s, ctx, "plugin:a/do"); err == nil || err.Builtin != capability.RuntimeError {
+	if _, err := call(ctx, s, "plugin:a/do"); err == nil || err.Builtin != capability.RuntimeError {
 		t.Errorf("%v", err)
 	}
 	s.wait(ctx) // returns at once

@@ -30,6 +30,9 @@ type app struct {
 	configFile string
 	logLevel   string
 
+	// unwritten is the first failure to write to stdout.
+	unwritten error
+
 	// running is set once a command's own code runs. What fails before that is
 	// the command line.
 	running bool
@@ -73,6 +76,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return 128 + signal
 	}
 	if err == nil {
+		err = a.unwritten
+	}
+	if err == nil {
 		return exitOK
 	}
 	code := exitFailed
@@ -86,9 +92,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 	case !a.running:
 		code = exitUsage
 	}
-	fmt.Fprintf(a.stderr, "toolplane: %s\n", strings.TrimSpace(err.Error()))
+	a.complain("toolplane: %s\n", plain(strings.TrimSpace(err.Error())))
 	if code == exitUsage && !a.running {
-		fmt.Fprintf(a.stderr, "See: %s --help\n", cmd.CommandPath())
+		a.complain("See: %s --help\n", cmd.CommandPath())
 	}
 	return code
 }

@@ -111,22 +111,21 @@ func (a *app) checkConfig(ctx context.Context, o configOptions) error {
 }
 
 func (a *app) printConfig(cfg *config.Config, r configReport, all bool) {
-	colour := a.palette(a.stdout)
-	out := a.stdout
+	color := a.palette(a.stdout)
 	if r.Path == "" {
-		fmt.Fprintf(out, "Configuration: %s; no file was found.\n", colour.bold(r.Origin))
+		a.printf("Configuration: %s; no file was found.\n", color.bold(r.Origin))
 	} else {
-		fmt.Fprintf(out, "Configuration: %s (from %s)\n", colour.bold(r.Path), r.Origin)
+		a.printf("Configuration: %s (from %s)\n", color.bold(r.Path), r.Origin)
 	}
 	for _, m := range r.Missed {
-		fmt.Fprintf(out, "  looked before at %s: not there\n", m)
+		a.printf("  looked before at %s: not there\n", m)
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(out, "Warning: %s\n", w)
+		a.printf("Warning: %s\n", w)
 	}
-	fmt.Fprintln(out, "\nWhat it means:")
+	a.printf("\nWhat it means:\n")
 	for _, line := range meaning(cfg) {
-		fmt.Fprintf(out, "  %s\n", line)
+		a.printf("  %s\n", line)
 	}
 	a.printSettings(r.Settings, all)
 	if r.Plugins != nil {
@@ -184,23 +183,23 @@ func short(duration string) string {
 }
 
 func (a *app) printSettings(rows []config.Row, all bool) {
-	colour := a.palette(a.stdout)
+	color := a.palette(a.stdout)
 	if !all {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r config.Row) bool { return r.Line == 0 })
 		if len(rows) == 0 {
-			fmt.Fprintln(a.stdout, "\nEvery setting has its default; --all shows them.")
+			a.printf("\nEvery setting has its default; --all shows them.\n")
 			return
 		}
-		fmt.Fprintln(a.stdout, "\nSettings that the file makes (--all shows the defaults too):")
+		a.printf("\nSettings that the file makes (--all shows the defaults too):\n")
 	}
 	table := ""
 	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-	defer w.Flush()
+	defer func() { _ = w.Flush() }()
 	for _, r := range rows {
 		if r.Table != table {
 			_ = w.Flush()
 			table = r.Table
-			fmt.Fprintf(a.stdout, "[%s]\n", table)
+			a.printf("[%s]\n", table)
 		}
 		from := "default"
 		if r.Line > 0 {
@@ -211,18 +210,17 @@ func (a *app) printSettings(rows []config.Row, all bool) {
 			if r.Allowed != "" {
 				allowed = " Allowed: " + r.Allowed + "."
 			}
-			fmt.Fprintf(w, "  %s = %s\t%s\n", r.Key, r.Value, from)
-			fmt.Fprintf(w, "%s\n", colour.dim("      "+r.Meaning+allowed))
+			_, _ = fmt.Fprintf(w, "  %s = %s\t%s\n%s\n", r.Key, r.Value, from, color.dim("      "+r.Meaning+allowed))
 			continue
 		}
-		fmt.Fprintf(w, "  %s = %s\t%s\n", r.Key, r.Value, from)
+		_, _ = fmt.Fprintf(w, "  %s = %s\t%s\n", r.Key, r.Value, from)
 	}
 }
 
 func (a *app) printPluginReport(r host.PluginReport) {
-	colour := a.palette(a.stdout)
+	color := a.palette(a.stdout)
 	if len(r.Plugins) > 0 {
-		fmt.Fprintln(a.stdout, "\nPlugins, as they loaded:")
+		a.printf("\nPlugins, as they loaded:\n")
 	}
 	for _, p := range r.Plugins {
 		if p.State != host.PluginReady {
@@ -230,20 +228,20 @@ func (a *app) printPluginReport(r host.PluginReport) {
 			if text == "" {
 				text = "loading it took too long"
 			}
-			fmt.Fprintf(a.stdout, "  %s %s: %s\n", colour.red("broken"), p.Name, text)
+			a.printf("  %s %s: %s\n", color.red("broken"), p.Name, plain(text))
 			continue
 		}
-		fmt.Fprintf(a.stdout, "  %s %s\n", colour.green("ok"), p.Name)
+		a.printf("  %s %s\n", color.green("ok"), p.Name)
 		for _, b := range r.Capabilities {
 			if slices.Contains(p.Tools, b.Name) {
-				fmt.Fprintf(a.stdout, "      %s\n", b.Call)
+				a.printf("      %s\n", plain(b.Call))
 			}
 		}
 		for _, problem := range p.Problems {
-			fmt.Fprintf(a.stdout, "      problem: %s\n", problem)
+			a.printf("      problem: %s\n", plain(problem))
 		}
 	}
 	for _, l := range r.LeftOut {
-		fmt.Fprintf(a.stdout, "  note: %s: %s\n", l.Name, l.Problem)
+		a.printf("  note: %s: %s\n", l.Name, l.Problem)
 	}
 }

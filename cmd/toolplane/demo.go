@@ -61,7 +61,7 @@ func (a *app) runDemo(ctx context.Context, asJSON bool) error {
 	cfg := config.Default()
 	cfg.Plugins["issues"] = config.DefaultPlugin(config.BuiltinPrefix + "issues")
 	report := &demoReport{}
-	p := &demoPrinter{out: a.stdout, colour: a.palette(a.stdout), silent: asJSON}
+	p := &demoPrinter{app: a, color: a.palette(a.stdout), silent: asJSON}
 	status := a.status()
 	defer status.clear()
 

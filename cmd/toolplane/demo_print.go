@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/toolplane/toolplane/host/demo"
@@ -10,19 +9,19 @@ import (
 
 // demoPrinter tells a person what the demonstration does.
 type demoPrinter struct {
-	out    io.Writer
-	colour palette
+	app    *app
+	color  palette
 	silent bool
 }
 
 func (p *demoPrinter) say(format string, a ...any) {
 	if !p.silent {
-		fmt.Fprintf(p.out, format+"\n", a...)
+		p.app.printf(format+"\n", a...)
 	}
 }
 
 func (p *demoPrinter) opening() {
-	p.say("%s", p.colour.bold("Toolplane: large data stays on the host, small answers travel"))
+	p.say("%s", p.color.bold("Toolplane: large data stays on the host, small answers travel"))
 	p.say("")
 	p.say("Two Python snippets run in a browser sandbox without network. They call a plugin, an")
 	p.say("issue tracker that's built into this binary. Each run has a fresh interpreter.")
@@ -30,11 +29,11 @@ func (p *demoPrinter) opening() {
 
 func (p *demoPrinter) snippet(number int, s demo.Snippet) {
 	p.say("")
-	p.say("%s", p.colour.bold(fmt.Sprintf("── Run %d: %s ", number, s.Filename)+strings.Repeat("─", max(0, 60-len(s.Filename)))))
+	p.say("%s", p.color.bold(fmt.Sprintf("── Run %d: %s ", number, s.Filename)+strings.Repeat("─", max(0, 60-len(s.Filename)))))
 	for line := range strings.Lines(s.Code) {
 		line = strings.TrimRight(line, "\n")
 		if strings.HasPrefix(line, "#") {
-			line = p.colour.dim(line)
+			line = p.color.dim(line)
 		}
 		p.say("  %s", line)
 	}
@@ -46,7 +45,7 @@ func (p *demoPrinter) result(r demoRun) {
 		return
 	}
 	p.say("")
-	p.say("  %s", p.colour.green(fmt.Sprintf("returned, after %.0f ms, a result of %s bytes:", r.Result.DurationMS, thousands(int64(r.Bytes)))))
+	p.say("  %s", p.color.green(fmt.Sprintf("returned, after %.0f ms, a result of %s bytes:", r.Result.DurationMS, thousands(int64(r.Bytes)))))
 	for line := range strings.Lines(indent(r.Result.Value)) {
 		p.say("  %s", strings.TrimRight(line, "\n"))
 	}
@@ -54,7 +53,7 @@ func (p *demoPrinter) result(r demoRun) {
 
 func (p *demoPrinter) summary(r *demoReport) {
 	p.say("")
-	p.say("%s", p.colour.bold("── What happened "+strings.Repeat("─", 56)))
+	p.say("%s", p.color.bold("── What happened "+strings.Repeat("─", 56)))
 	p.say("  %12s bytes stayed on the host, under the handle", thousands(r.StayedBytes))
 	share := ""
 	if r.ReachedBytes > 0 {
@@ -67,7 +66,7 @@ func (p *demoPrinter) summary(r *demoReport) {
 		p.say("  %12s ms  %s", thousands(int64(s.MS+0.5)), s.Name)
 	}
 	p.say("")
-	p.say("%s", p.colour.bold("── What to try next "+strings.Repeat("─", 53)))
+	p.say("%s", p.color.bold("── What to try next "+strings.Repeat("─", 53)))
 	for _, line := range [][2]string{
 		{"toolplane init", "write toolplane.toml, with the demo plugin turned on"},
 		{"toolplane run your.py", "run your own snippet with it; see toolplane run --help"},
@@ -75,7 +74,7 @@ func (p *demoPrinter) summary(r *demoReport) {
 		{"toolplane plugin inspect builtin:issues", "see what the plugin offers"},
 		{"toolplane doctor", "find out why something doesn't work"},
 	} {
-		p.say("  %s", p.colour.cyan(line[0]))
+		p.say("  %s", p.color.cyan(line[0]))
 		p.say("      %s", line[1])
 	}
 }

@@ -49,24 +49,24 @@ func (a *app) diagnose(ctx context.Context, o doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	colour := a.palette(a.stdout)
+	color := a.palette(a.stdout)
 	status := a.status()
 	show := func(c host.Check) {
 		if o.json {
 			return
 		}
 		status.clear()
-		marks := map[string]string{host.CheckOK: colour.green("ok     "), host.CheckWarning: colour.cyan("warning"), host.CheckBroken: colour.red("broken ")}
-		fmt.Fprintf(a.stdout, "%s  %s: %s\n", marks[c.Status], colour.bold(c.Name), c.Detail)
+		marks := map[string]string{host.CheckOK: color.green("ok     "), host.CheckWarning: color.cyan("warning"), host.CheckBroken: color.red("broken ")}
+		a.printf("%s  %s: %s\n", marks[c.Status], color.bold(c.Name), plain(c.Detail))
 		if c.Fix != "" {
-			fmt.Fprintf(a.stdout, "         to fix it: %s\n", c.Fix)
+			a.printf("         to fix it: %s\n", plain(c.Fix))
 		}
 		status.say("looking…")
 	}
 	report := doctorReport{Versions: readVersion()}
 	if !o.json {
 		v := report.Versions
-		fmt.Fprintf(a.stdout, "toolplane %s, %s, %s\n", v.Version, v.Go, v.Platform)
+		a.printf("toolplane %s, %s, %s\n", v.Version, v.Go, v.Platform)
 	}
 	cfg, check := a.checkConfigFile()
 	report.Checks = append(report.Checks, check)

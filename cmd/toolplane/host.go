@@ -22,7 +22,7 @@ func (a *app) load() (*config.Config, config.Found, error) {
 		return nil, found, &exitError{exitUsage, fmt.Errorf("the configuration can't be used:\n%w", err)}
 	}
 	for _, w := range found.Warnings {
-		fmt.Fprintf(a.stderr, "toolplane: warning: %s\n", w)
+		a.complain("toolplane: warning: %s\n", w)
 	}
 	return cfg, found, nil
 }
@@ -94,7 +94,7 @@ func (a *app) close(h *host.Host) {
 	ctx, cancel := context.WithTimeout(context.Background(), h.Config().Server.ShutdownTimeout)
 	defer cancel()
 	if err := h.Close(ctx); err != nil {
-		fmt.Fprintf(a.stderr, "toolplane: ending took too long: %v\n", err)
+		a.complain("toolplane: ending took too long: %v\n", err)
 	}
 }
 

@@ -57,6 +57,6 @@ func (a *app) writeSample(path string) error {
 	if path != config.FileName {
 		check += " --config " + path
 	}
-	fmt.Fprintf(a.stdout, "Wrote %s. See what it means with: %s\n", path, check)
+	a.printf("Wrote %s. See what it means with: %s\n", path, check)
 	return nil
 }

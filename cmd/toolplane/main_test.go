@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -62,7 +61,7 @@ func newTestApp(t *testing.T) *testApp {
 	a := &testApp{out: &safeBuffer{}, err: &safeBuffer{}, dir: dir}
 	a.app = &app{
 		stdin: strings.NewReader(""), stdout: a.out, stderr: a.err, getenv: os.Getenv,
-		page: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "page") }),
+		page: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page\n") }),
 	}
 	return a
 }
@@ -229,5 +228,3 @@ func (a *testApp) start(ctx context.Context, args ...string) (done chan int) {
 	go func() { done <- fresh.main(ctx, args) }()
 	return done
 }
-
-var _ io.Writer = (*safeBuffer)(nil)

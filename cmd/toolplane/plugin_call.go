@@ -97,8 +97,8 @@ func (a *app) callTool(ctx context.Context, o callOptions, file, tool string) er
 		if failure != nil {
 			return a.callFailed(failure)
 		}
-		_, err = fmt.Fprintln(a.stdout, indent(value))
-		return err
+		a.printf("%s\n", indent(value))
+		return nil
 	})
 }
 
@@ -114,8 +114,8 @@ func (a *app) callForContent(ctx context.Context, registry *capability.Registry,
 	if answer.Content == nil {
 		answer.Content = json.RawMessage("[]")
 	}
-	_, err = fmt.Fprintln(a.stdout, indent(answer.Content))
-	return err
+	a.printf("%s\n", indent(answer.Content))
+	return nil
 }
 
 // callFailed shows a failure as a snippet would see it.

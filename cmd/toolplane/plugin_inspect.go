@@ -59,49 +59,48 @@ func exactly(n int, what string) cobra.PositionalArgs {
 }
 
 func (a *app) printReport(name, pluginName string, r plugin.Report) {
-	colour := a.palette(a.stdout)
-	out := a.stdout
+	color := a.palette(a.stdout)
 	memory := fmt.Sprintf("%d KiB at the start", r.Memory.Min>>10)
 	if r.Memory.Max > 0 {
 		memory += fmt.Sprintf(", at most %d KiB", r.Memory.Max>>10)
 	}
-	fmt.Fprintf(out, "%s\n  size    %d bytes\n  sha256  %s\n  shape   %s\n  memory  %s\n", colour.bold(name), r.Bytes, r.SHA256, r.Shape, memory)
+	a.printf("%s\n  size    %d bytes\n  sha256  %s\n  shape   %s\n  memory  %s\n", color.bold(name), r.Bytes, r.SHA256, r.Shape, memory)
 
-	fmt.Fprintf(out, "\n%s\n", colour.bold(fmt.Sprintf("Tools (%d)", len(r.Tools))))
+	a.printf("\n%s\n", color.bold(fmt.Sprintf("Tools (%d)", len(r.Tools))))
 	for _, t := range r.Tools {
-		fmt.Fprintf(out, "  %s\n", t.Name)
+		a.printf("  %s\n", plain(t.Name))
 		for _, line := range strings.Split(strings.TrimSpace(t.Description), "\n") {
 			if line != "" {
-				fmt.Fprintf(out, "      %s\n", line)
+				a.printf("      %s\n", plain(line))
 			}
 		}
 		t.Name = "plugin:" + pluginName + "/" + t.Name
-		fmt.Fprintf(out, "      %s\n", colour.dim(t.CallShape()))
+		a.printf("      %s\n", color.dim(plain(t.CallShape())))
 	}
 
-	fmt.Fprintf(out, "\n%s\n", colour.bold("What it can make use of, if it's granted"))
+	a.printf("\n%s\n", color.bold("What it can make use of, if it's granted"))
 	if len(r.Asks) == 0 {
-		fmt.Fprintln(out, "  nothing")
+		a.printf("  nothing\n")
 	}
 	for _, ask := range r.Asks {
-		fmt.Fprintf(out, "  %s %s\n", ask.What, colour.dim("("+ask.Why+")"))
+		a.printf("  %s %s\n", ask.What, color.dim(plain("("+ask.Why+")")))
 		if ask.Grant != "" {
-			fmt.Fprintf(out, "      %s\n", ask.Grant)
+			a.printf("      %s\n", ask.Grant)
 		}
 	}
 	for _, group := range []struct {
 		title string
 		list  []plugin.Function
 	}{{"Exports", r.Exports}, {"Imports", r.Imports}} {
-		fmt.Fprintf(out, "\n%s\n", colour.bold(fmt.Sprintf("%s (%d)", group.title, len(group.list))))
+		a.printf("\n%s\n", color.bold(fmt.Sprintf("%s (%d)", group.title, len(group.list))))
 		for _, f := range group.list {
-			fmt.Fprintf(out, "  %s\n", f)
+			a.printf("  %s\n", plain(f.String()))
 		}
 	}
 	if len(r.Problems) > 0 {
-		fmt.Fprintf(out, "\n%s\n", colour.bold("Problems"))
+		a.printf("\n%s\n", color.bold("Problems"))
 		for _, p := range r.Problems {
-			fmt.Fprintf(out, "  %s\n", colour.red(p))
+			a.printf("  %s\n", color.red(plain(p)))
 		}
 	}
 }

@@ -59,7 +59,7 @@ can't be carried out as given, 128 + N when signal N ended it.`,
 		Example: `  toolplane run report.py --input since='"2025-01-01"' --input limit=20
   toolplane run fetch.py aggregate.py --plugin issues=builtin:issues --json
   echo 'return sum(range(10))' | toolplane run -`,
-		Args: func(c *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(`no file was given; name a Python file, or "-" for standard input`)
 			}
@@ -199,7 +199,7 @@ func (a *app) readFile(ctx context.Context, name string, limit int64) ([]byte, e
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		source = f
 	}
 	type outcome struct {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -43,9 +42,9 @@ func (p *runPrinter) begin() {
 	p.status.clear()
 	if p.header {
 		if !p.first {
-			fmt.Fprintln(p.app.stdout)
+			p.app.printf("\n")
 		}
-		fmt.Fprintln(p.app.stdout, p.app.palette(p.app.stdout).dim("==> "+p.file+" <=="))
+		p.app.printf("%s\n", p.app.palette(p.app.stdout).dim("==> "+p.file+" <=="))
 	}
 	p.lastEnd = '\n'
 }
@@ -56,10 +55,10 @@ func (p *runPrinter) write(stream, text string) {
 	}
 	p.printed[stream] += len(text)
 	if stream == "stderr" {
-		fmt.Fprint(p.app.stderr, text)
+		p.app.complain("%s", text)
 		return
 	}
-	fmt.Fprint(p.app.stdout, text)
+	p.app.printf("%s", text)
 	p.lastEnd = text[len(text)-1]
 }
 
@@ -71,8 +70,8 @@ func (p *runPrinter) result(res *executor.Result) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.app.stdout, "%s\n", line)
-		return err
+		p.app.printf("%s\n", line)
+		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,13 +83,13 @@ func (p *runPrinter) result(res *executor.Result) error {
 		}
 	}
 	if p.lastEnd != '\n' {
-		fmt.Fprintln(p.app.stdout)
+		p.app.printf("\n")
 	}
 	if res.OutputTruncated {
-		fmt.Fprintln(p.app.stderr, "(the output was cut at its limit, [executor] max_output_bytes)")
+		p.app.complain("(the output was cut at its limit, [executor] max_output_bytes)\n")
 	}
 	if res.Tampered {
-		fmt.Fprintln(p.app.stderr, "(the snippet sent messages that only an attack on its sandbox would send)")
+		p.app.complain("(the snippet sent messages that only an attack on its sandbox would send)\n")
 	}
 	if !res.OK {
 		p.failure(res.Error)
@@ -99,18 +98,18 @@ func (p *runPrinter) result(res *executor.Result) error {
 	if string(res.Value) == "null" {
 		return nil
 	}
-	_, err := fmt.Fprintln(p.app.stdout, indent(res.Value))
-	return err
+	p.app.printf("%s\n", indent(res.Value))
+	return nil
 }
 
 func (p *runPrinter) failure(e *executor.RunError) {
-	colour := p.app.palette(p.app.stderr)
+	color := p.app.palette(p.app.stderr)
 	trace := strings.TrimSpace(e.Traceback)
 	if trace != "" {
-		fmt.Fprintln(p.app.stderr, trace)
+		p.app.complain("%s\n", trace)
 	}
 	if !strings.Contains(trace, e.Message) || trace == "" {
-		fmt.Fprintf(p.app.stderr, "%s: %s\n", colour.red(e.Type), e.Message)
+		p.app.complain("%s: %s\n", color.red(e.Type), e.Message)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -104,7 +105,7 @@ func TestThousands(t *testing.T) {
 // TestDemoPrinter holds what the demonstration has to show.
 func TestDemoPrinter(t *testing.T) {
 	a := newTestApp(t)
-	p := &demoPrinter{out: a.out}
+	p := &demoPrinter{app: a.app}
 	p.summary(&demoReport{StayedBytes: 3257361, ReachedBytes: 894, Steps: []demoStep{{"start the host", 1.6}}})
 	for _, want := range []string{"3,257,361 bytes stayed on the host", "894 bytes reached the caller, in both results together (1/3643 of it)", "2 ms  start the host", "toolplane init", "toolplane run", "toolplane serve mcp"} {
 		if !strings.Contains(a.out.String(), want) {
@@ -112,11 +113,11 @@ func TestDemoPrinter(t *testing.T) {
 		}
 	}
 	if strings.Contains(a.out.String(), "\x1b[") {
-		t.Error("colours, though it's no terminal")
+		t.Error("colors, though it's no terminal")
 	}
 }
 
-func TestColoursOnlyOnATerminal(t *testing.T) {
+func TestColorsOnlyOnATerminal(t *testing.T) {
 	a := newTestApp(t)
 	if a.palette(a.out).on || isTerminal(a.out) {
 		t.Error("a buffer is taken for a terminal")
@@ -134,5 +135,24 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 	s.clear()
 	if out.String() != "\r\x1b[Kone 1\r\x1b[K" {
 		t.Errorf("%q", out)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	if got := plain("a\x1b[31mb\tc\nd\u202ee\u0085é🔥"); got != "a�[31mb\tc\nd�e�é🔥" {
+		t.Errorf("%q", got)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestUnwritten: an answer that couldn't be written isn't a success.
+func TestUnwritten(t *testing.T) {
+	a := newTestApp(t)
+	a.stdout = fullDisk{}
+	if code := a.main(t.Context(), []string{"version"}); code != exitFailed || a.err.String() != "toolplane: write to standard output: no space left on device\n" {
+		t.Errorf("exit code %d\n%s", code, a.err)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,14 +78,14 @@ func (a *app) serveHTTP(ctx context.Context, o serveOptions) error {
 	if from == "" {
 		from = found.Origin
 	}
-	fmt.Fprintf(a.stdout, "Toolplane %s listens on %s (configuration: %s)\n", readVersion().Version, h.URL(), from)
+	a.printf("Toolplane %s listens on %s (configuration: %s)\n", readVersion().Version, h.URL(), from)
 	for _, p := range h.WaitPlugins(ctx) { // the log tells of those that failed
 		if p.State == host.PluginReady {
-			fmt.Fprintf(a.stdout, "Plugin %s: %s\n", p.Name, strings.Join(p.Tools, ", "))
+			a.printf("Plugin %s: %s\n", p.Name, strings.Join(p.Tools, ", "))
 		}
 	}
 	if ctx.Err() == nil {
-		fmt.Fprintln(a.stdout, "Press Ctrl+C to end.")
+		a.printf("Press Ctrl+C to end.\n")
 	}
 	select {
 	case <-ctx.Done():

@@ -21,7 +21,7 @@ func isTerminal(stream any) bool {
 	return err != nil || !os.SameFile(info, null) // a character device too
 }
 
-// palette colours text for a terminal, and leaves it alone elsewhere and where
+// palette colors text for a terminal, and leaves it alone elsewhere and where
 // NO_COLOR is set (https://no-color.org).
 type palette struct{ on bool }
 
@@ -63,7 +63,7 @@ func (s *status) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.out != nil {
-		fmt.Fprintf(s.out, "\r\x1b[K"+format, args...)
+		_, _ = fmt.Fprintf(s.out, "\r\x1b[K"+format, args...)
 		s.shown = true
 	}
 }
@@ -73,7 +73,7 @@ func (s *status) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shown {
-		fmt.Fprint(s.out, "\r\x1b[K")
+		_, _ = fmt.Fprint(s.out, "\r\x1b[K")
 		s.shown = false
 	}
 }

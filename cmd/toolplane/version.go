@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -70,19 +69,19 @@ func (a *app) version() *cobra.Command {
 			if asJSON {
 				return a.printJSON(v)
 			}
-			fmt.Fprintf(a.stdout, "toolplane %s\n", v.Version)
+			a.printf("toolplane %s\n", v.Version)
 			if v.Commit != "" {
 				changed := ""
 				if v.Modified {
 					changed = ", with changes that aren't committed"
 				}
-				fmt.Fprintf(a.stdout, "  commit    %s (%s%s)\n", v.Commit, v.Time, changed)
+				a.printf("  commit    %s (%s%s)\n", v.Commit, v.Time, changed)
 			}
 			pyodide := v.Pyodide
 			if pyodide == "" {
 				pyodide = "not built in"
 			}
-			fmt.Fprintf(a.stdout, "  pyodide   %s\n  go        %s\n  platform  %s\n", pyodide, v.Go, v.Platform)
+			a.printf("  pyodide   %s\n  go        %s\n  platform  %s\n", pyodide, v.Go, v.Platform)
 			return nil
 		},
 	}

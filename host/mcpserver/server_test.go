@@ -308,8 +308,8 @@ func TestInitializeIsAnsweredAtOnce(t *testing.T) {
 		done <- err
 	}()
 	select {
-	case <-done:
-		t.Error("the search didn't wait for the plugins")
+	case err := <-done:
+		t.Error(err, "the search didn't wait for the plugins")
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(loaded)

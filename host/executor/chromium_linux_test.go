@@ -125,7 +125,7 @@ func TestChromiumTellsWhyItIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "ended"},
-		{"page killed", func(t *testing.T, c *chromium) {
+		{"page killed", func(_ *testing.T, c *chromium) {
 			for _, pid := range processesUsing(c.profile.dir) {
 				cmdline, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 				if strings.Contains(string(cmdline), "--type=renderer") {

@@ -43,7 +43,7 @@ func TestHubHammer(t *testing.T) {
 		}
 		switch rand.IntN(20) {
 		case 0:
-			go c.Close(1000, "had enough")
+			go func() { _ = c.Close(1000, "had enough") }()
 			<-ctx.Done()
 			return nil, ctx.Err()
 		case 1:

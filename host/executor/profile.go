@@ -54,7 +54,7 @@ func newProfile(parent string) (*profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a browser profile: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(dir, profileLock), true)
+	lock, err := createLock(filepath.Join(dir, profileLock))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock the browser profile: %w", err), os.RemoveAll(dir))
 	}
@@ -106,12 +106,12 @@ func sweepProfile(parent string, entry fs.DirEntry, now time.Time) bool {
 		return false
 	}
 	dir := filepath.Join(parent, entry.Name())
-	lock, err := lockFile(filepath.Join(dir, profileLock), false)
+	lock, err := takeLock(filepath.Join(dir, profileLock))
 	switch {
 	case err == nil:
 		// Nobody can take a dead owner's profile over, so the lock has done its
 		// job; Windows couldn't delete the file while it is open.
-		lock.Close()
+		_ = lock.Close()
 	case errors.Is(err, fs.ErrNotExist):
 		if now.Sub(info.ModTime()) < unlockedAge {
 			return false

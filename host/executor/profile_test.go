@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -100,7 +101,7 @@ func TestSweepRespectsAnotherProcessesLock(t *testing.T) {
 	if n := sweepProfiles(parent, time.Now()); n != 0 {
 		t.Errorf("removed %d profiles while another process holds the lock", n)
 	}
-	in.Close()
+	_ = in.Close()
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,4 +129,49 @@ func TestBrowserEnv(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// A sweep never takes a profile that is just being made, or in use, for an
+// abandoned one.
+func TestSweepHammer(t *testing.T) {
+	parent := t.TempDir()
+	stop := make(chan struct{})
+	var sweeps, hosts sync.WaitGroup
+	for range 2 {
+		sweeps.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					sweepProfiles(parent, time.Now())
+				}
+			}
+		})
+	}
+	for range 4 {
+		hosts.Go(func() {
+			for range 200 {
+				p, err := newProfile(parent)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				file := filepath.Join(p.dir, "Local State")
+				if err := os.WriteFile(file, nil, 0o600); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Millisecond) // long enough for a sweep
+				if _, err := os.Stat(file); err != nil {
+					t.Errorf("swept while in use: %v", err)
+				}
+				if err := p.remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	hosts.Wait()
+	close(stop)
+	sweeps.Wait()
 }

@@ -10,19 +10,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile opens the file at path, makes it if create is set, and takes its
-// lock. It fails at once if another process holds the lock.
-func lockFile(path string, create bool) (*os.File, error) {
-	flags := os.O_RDWR | unix.O_NOFOLLOW
-	if create {
-		flags |= os.O_CREATE | os.O_EXCL
+// createLock makes the file at path with its lock taken. It appears under that
+// name only when it is locked, so that nobody finds it free in between.
+func createLock(path string) (*os.File, error) {
+	unfinished := path + ".new"
+	f, err := os.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
 	}
-	f, err := os.OpenFile(path, flags, 0o600)
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		err = os.Rename(unfinished, path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// takeLock takes the lock of a file that there is. It fails at once while
+// another process holds it.
+func takeLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	return f, nil

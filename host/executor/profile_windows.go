@@ -7,23 +7,24 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile opens the file at path, makes it if create is set, and takes its
-// lock. It fails at once if another process holds the lock.
-func lockFile(path string, create bool) (*os.File, error) {
-	flags := os.O_RDWR
-	if create {
-		flags |= os.O_CREATE | os.O_EXCL
-	}
-	f, err := os.OpenFile(path, flags, 0o600)
+// createLock makes the file at path. Whoever has it open has it alone.
+func createLock(path string) (*os.File, error) { return openAlone(path, windows.CREATE_NEW) }
+
+// takeLock opens the file at path. It fails at once while another process has it
+// open.
+func takeLock(path string) (*os.File, error) { return openAlone(path, windows.OPEN_EXISTING) }
+
+func openAlone(path string, how uint32) (*os.File, error) {
+	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
 	}
-	const how = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
-	if err := windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, new(windows.Overlapped)); err != nil {
-		f.Close()
-		return nil, err
+	const shareNothing = 0
+	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE, shareNothing, nil, how, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
 	}
-	return f, nil
+	return os.NewFile(uintptr(h), path), nil
 }
 
 // ownedByUs holds for every directory in the user's own temporary directory,

@@ -1,7 +1,7 @@
 /** What happens when a snapshot can't be used, when the connection ends, and when the sandbox's process dies. */
 
 import type { Page } from "playwright-core";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { connectPage, type Rig, rig } from "./browser.ts";
 import { TOKEN } from "./peer.ts";
 
@@ -85,7 +85,7 @@ describe("the connection", () => {
     expect((await peer.run("return 1")).value).toBe("1");
     peer.connection?.close(1001, "going away");
     await expect(running).rejects.toThrow();
-    await connectPage(page);
+    await vi.waitFor(() => connectPage(page), 30_000); // refused until the page has heard of the end
     expect((await peer.run("return 2")).value).toBe("2");
   });
 

@@ -60,11 +60,11 @@ func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
 
 	answers := make(chan answer, 1)
 	e.runs.Go(func() {
-		defer e.slots.release()
 		raw, err := p.conn.CallWait(runCtx, stopTime, protocol.MethodExecutorRun, params)
 		if err != nil && runCtx.Err() != nil && !errors.Is(err, wsbridge.ErrClosed) && !isProtocolError(err) {
 			p.diagnose(fmt.Errorf("the executor page did not stop a cancelled run within %v", stopTime))
 		}
+		e.slots.release() // before the answer, so that the caller finds it free
 		answers <- answer{raw, err}
 	})
 

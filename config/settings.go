@@ -114,7 +114,7 @@ var executorTable = table{
 			name: "no_sandbox",
 			doc: []string{
 				`Whether the browser runs without its own process sandbox. "auto" does so only`,
-				"where it can't start otherwise: as root, and in most containers.",
+				"where it can't start otherwise: as root on Linux.",
 			},
 			oneOf: []string{NoSandboxAuto, NoSandboxAlways, NoSandboxNever},
 		},

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 // childVar makes this test binary do something else than testing: see TestMain.
@@ -20,7 +22,7 @@ func TestMain(m *testing.M) {
 		_ = os.Unsetenv(childVar) // its own child is to be an ordinary one
 		os.Exit(stdoutChild())
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // safeBuffer can be read while a command still writes.

@@ -7,7 +7,7 @@ import (
 
 // TestExactValues sends values all the way round: argument, plugin, answer, save, load in another run, return.
 func TestExactValues(t *testing.T) {
-	corpus := `{"i53":9007199254740993,"big":1` + strings.Repeat("0", 40) + `,"one":1.0,"negzero":-0.0,"nul":"\u0000","😀":"emoji key","nested":{"a":[null,true,false,[],{}]},"small":5e-324,"text":"ümläut ‮ 漢字"}`
+	corpus := `{"i53":9007199254740993,"big":1` + strings.Repeat("0", 40) + `,"one":1.0,"negzero":-0.0,"nul":"\u0000","😀":"emoji key","nested":{"a":[null,true,false,[],{}]},"small":5e-324,"text":"ümläut ` + "\u202e" + ` 漢字"}`
 	results := run(t, []snippet{
 		{"send", `
 import json

@@ -4,9 +4,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"runtime"
 	"slices"
@@ -24,7 +26,7 @@ type row struct {
 
 var rows = []row{
 	{"no-op plugin call through the pool", "raw `CallWithContext` on one warm instance", "./host/plugin", "BenchmarkNoop/pool", "BenchmarkNoop/raw"},
-	{"dispatch by the bridge: checks, schema, scope", "the provider called directly", "./host/bridge", "BenchmarkDispatch/bridge", "BenchmarkDispatch/direct"},
+	{"dispatch by the bridge: checks, schema, scope", "the provider called directly", "./host/bridge", "BenchmarkDispatch/small/bridge", "BenchmarkDispatch/small/provider"},
 	{"`await call_tool(…)` of a no-op, from Python", "bare WebSocket echo in the same page", "./host/executor", "BenchmarkBrowser/call_tool", "BenchmarkBrowser/echo"},
 	{"fresh run of `return 1` from an idle pool", "bare WebSocket echo in the same page", "./host/executor", "BenchmarkBrowser/fresh_run", "BenchmarkBrowser/echo"},
 }
@@ -32,21 +34,24 @@ var rows = []row{
 const rounds = 5
 
 func main() {
-	if err := run(); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	fmt.Printf("Measured on %s, %d cores, %s, %s; medians of %d rounds.\n\n", processor(), runtime.NumCPU(), runtime.Version(), browserVersion(), rounds)
+func run(ctx context.Context) error {
+	fmt.Printf("Measured on %s, %d cores, %s, %s; medians of %d rounds.\n\n", processor(), runtime.NumCPU(), runtime.Version(), browserVersion(ctx), rounds)
 	fmt.Println("| what | time | beside it | time | ratio |")
 	fmt.Println("| --- | ---: | --- | ---: | ---: |")
 	measured := map[string]map[string]time.Duration{}
 	for _, r := range rows {
 		if measured[r.pkg] == nil {
 			var err error
-			if measured[r.pkg], err = benchmark(r.pkg); err != nil {
+			if measured[r.pkg], err = benchmark(ctx, r.pkg); err != nil {
 				return err
 			}
 		}
@@ -57,7 +62,7 @@ func run() error {
 		}
 		fmt.Printf("| %s | %s | %s | %s | %.2f |\n", r.what, short(ours), r.beside, short(reference), float64(ours)/float64(reference))
 	}
-	cold, warm, err := startTimes()
+	cold, warm, err := startTimes(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,7 +74,7 @@ func run() error {
 var resultLine = regexp.MustCompile(`(?m)^(Benchmark\S+?)(?:-\d+)?\s+\d+\s+([0-9.e+]+) ns/op`)
 
 // benchmark runs the benchmarks of a package that the rows name, and returns the median time of each.
-func benchmark(pkg string) (map[string]time.Duration, error) {
+func benchmark(ctx context.Context, pkg string) (map[string]time.Duration, error) {
 	var tops []string
 	for _, r := range rows {
 		for _, name := range []string{r.ours, r.reference} {
@@ -78,7 +83,7 @@ func benchmark(pkg string) (map[string]time.Duration, error) {
 			}
 		}
 	}
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^("+strings.Join(tops, "|")+")$", "-count", strconv.Itoa(rounds), "-benchtime", "500ms", "-timeout", "15m", pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^("+strings.Join(tops, "|")+")$", "-count", strconv.Itoa(rounds), "-benchtime", "500ms", "-timeout", "15m", pkg)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -101,7 +106,7 @@ func benchmark(pkg string) (map[string]time.Duration, error) {
 
 // startTimes measures the whole binary, from its start to its exit after one answered run that calls a plugin: with an
 // empty user cache folder, and with the one that this left behind.
-func startTimes() (cold, warm time.Duration, err error) {
+func startTimes(ctx context.Context) (cold, warm time.Duration, err error) {
 	dir, err := os.MkdirTemp("", "toolplane-bench-")
 	if err != nil {
 		return 0, 0, err
@@ -115,7 +120,7 @@ func startTimes() (cold, warm time.Duration, err error) {
 	for i := range rounds {
 		home := fmt.Sprintf("%s/%d", dir, i)
 		for _, times := range []*[]time.Duration{&colds, &warms} {
-			cmd := exec.Command("bin/toolplane", "run", "--plugin", "issues=builtin:issues", snippet)
+			cmd := exec.CommandContext(ctx, "bin/toolplane", "run", "--plugin", "issues=builtin:issues", snippet)
 			cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+home, "TOOLPLANE_CONFIG=")
 			begin := time.Now()
 			if out, err := cmd.CombinedOutput(); err != nil {
@@ -155,12 +160,12 @@ func processor() string {
 	return runtime.GOOS + "/" + runtime.GOARCH
 }
 
-func browserVersion() string {
+func browserVersion(ctx context.Context) string {
 	for _, name := range []string{os.Getenv("TOOLPLANE_BROWSER"), "chromium", "google-chrome", "microsoft-edge"} {
 		if name == "" {
 			continue
 		}
-		if out, err := exec.Command(name, "--version").Output(); err == nil {
+		if out, err := exec.CommandContext(ctx, name, "--version").Output(); err == nil {
 			return strings.TrimSpace(string(out))
 		}
 	}

@@ -196,7 +196,8 @@ export class Pool {
     this.refill();
   }
 
-  #failed(mode: Mode, message: string): void {
+  #failed(mode: Mode, trace: string): void {
+    const [message] = trace.split("\n", 1) as [string];
     this.#failures++;
     if (mode === "plain") this.#detail = `loading Python failed: ${message}`;
     else if (mode === this.#mode && (mode === "make" || this.#failures >= MAX_FAILURES)) {

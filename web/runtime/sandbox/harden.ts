@@ -50,7 +50,8 @@ function refuse(): never {
   throw new TypeError(NO_NETWORK);
 }
 
-function remove(scope: object, name: string): void {
+/** Removes a name from an object and its prototypes. */
+export function remove(scope: object, name: string): void {
   for (let at: object | null = scope; at !== null; at = Object.getPrototypeOf(at)) {
     if (Object.hasOwn(at, name)) Reflect.deleteProperty(at, name);
   }

@@ -4,6 +4,7 @@
  */
 
 import { installPython, type PythonHost } from "../python/install.ts";
+import { remove } from "./harden.ts";
 import type { Init } from "./messages.ts";
 import type { AsmModule, LoaderModule, Pyodide, WasmImports } from "./pyodide.ts";
 
@@ -58,6 +59,8 @@ export function makeBase(pyodide: Pyodide, host: HostModule): ArrayBuffer {
 function provideFiles(init: Init, wrap: (imports: WasmImports) => void): () => void {
   const { fetch, WebAssembly } = globalThis;
   const { instantiateStreaming } = WebAssembly;
+  // pyodide refuses classic workers, which it tells by trying this. It needs import() only, and that works in ours.
+  remove(globalThis, "importScripts");
   globalThis.fetch = async (input) => {
     const url = String(input);
     if (url.endsWith(".wasm")) return new Response(""); // the compiled module stands in for it below

@@ -114,9 +114,11 @@ export class Peer {
     return { ...readRunResult(await this.connection.call(Method.run, params, options.signal)), runId };
   }
 
-  /** Resolves when the page has told `ready` with at least `pool` standbys. */
+  /** Resolves when the page has told `ready` with at least `pool` standbys. Rejects when it tells that it can't be. */
   async ready(pool = 1): Promise<void> {
     while (!this.statuses.some((status) => status.ready && status.pool >= pool)) {
+      const last = this.statuses.at(-1);
+      if (last?.ready === false) throw new Error(`the page isn't ready: ${last.detail}`);
       await this.statusChanged();
     }
   }

@@ -27,7 +27,7 @@ test: setup build ## Does all set-up and runs every test: Go with -race, TypeScr
 
 e2e: setup build ## Runs only the end-to-end tests: real binary, real browser, real MCP client.
 	$(GO) test -race -timeout 20m ./tests/...
-	npx --no-install vitest run --dir tests
+	npx --no-install vitest run tests/mcp
 
 check: $(GOLANGCI) $(NODE_MODULES) web ## Formats are right, linters are quiet, types hold, generated files are fresh.
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run: make fmt"; exit 1; }

@@ -45,7 +45,7 @@ func TestErrorContract(t *testing.T) {
 		{"plugin bad UTF-8", `await fault.bad_utf8()`, "RuntimeError", "PluginError", []string{"UTF-8"}},
 		{"plugin bad JSON", `await fault.bad_json()`, "RuntimeError", "PluginError", []string{"JSON"}},
 		{"plugin memory", `await fault.grow_memory()`, "MemoryError", "PluginMemoryError", []string{"memory_mb"}},
-		{"plugin output", `await fault.huge_output(bytes=20 << 20)`, "RuntimeError", "PluginError", []string{"max_output_bytes"}},
+		{"plugin output", `await fault.huge_output(bytes=(16 << 20) + 1)`, "RuntimeError", "PluginError", []string{"max_output_bytes"}},
 		{"issue not found", `await issues.get(id=2**60)`, "LookupError", "", []string{"1152921504606846976"}},
 	}
 	var snippets []snippet

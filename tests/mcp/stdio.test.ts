@@ -107,7 +107,7 @@ return {"count": len(records), "open": sum(r["state"] == "open" for r in records
     expect(isError).toBe(true);
     expect(result).toMatchObject({ ok: false, error: { type: 'ResultStoreError', builtin: 'ValueError' } });
     expect(result.error?.traceback).toContain('line 2');
-    expect(text).toContain('save_result');
+    expect(text).toContain('save the value again');
   });
 
   test('cancelling a call stops the run, and the next one works', async () => {

@@ -6,6 +6,8 @@ const BOOT_TIMEOUT_MS = 60_000;
 /** A frame whose process died says nothing and raises no event. So it's asked now and then, and given up when it doesn't answer. */
 const HEARTBEAT_MS = 1_000;
 const SILENCE_MS = 8_000;
+/** What is longer, 24.8 days, browsers take for 0. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 // In view, or the browser would hold back its timers to one a second; too small to be seen.
 const STYLE = "position:fixed;top:0;left:0;width:1px;height:1px;border:0;opacity:0";
@@ -116,7 +118,7 @@ export class FrameLink implements Frame {
   after(ms: number, callback: () => void): () => void {
     const id = this.#nextId++;
     this.#alarms.set(id, callback);
-    this.#tell({ t: "alarm", id, ms });
+    this.#tell({ t: "alarm", id, ms: Math.min(ms, MAX_TIMER_MS) });
     return () => {
       if (this.#alarms.delete(id)) this.#tell({ t: "disarm", id });
     };

@@ -111,9 +111,12 @@ async function main(init: Init): Promise<void> {
         output.reset(data.maxOutput);
         stop.arm(data.timeout, data.grace);
         // Runs only while Python waits for something; then there's no loop that a signal could reach.
-        setTimeout(() => {
-          if (!stop.resting) post({ t: "idle" });
-        }, data.timeout);
+        setTimeout(
+          () => {
+            if (!stop.resting) post({ t: "idle" });
+          },
+          Math.min(data.timeout, 2 ** 31 - 1),
+        );
         entry.start(data.request, true);
     }
   };

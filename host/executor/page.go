@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -304,11 +305,12 @@ func (p *page) reason() error {
 	return p.why
 }
 
-// detail is what the page last said about its state.
+// detail is the first line of what the page last said about its state.
 func (p *page) detail() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return cutText(p.status.Detail, 500)
+	line, _, _ := strings.Cut(p.status.Detail, "\n")
+	return cutText(line, 500)
 }
 
 func (p *page) canExecute() bool {

@@ -67,8 +67,10 @@ func processesUsing(profile string) []int {
 // profile. Arguments end with a zero byte, but Chromium's helpers overwrite
 // theirs with a text in which spaces separate them.
 func startedFor(cmdline []byte, profile string) bool {
-	if _, rest, ok := bytes.Cut(cmdline, []byte("--user-data-dir="+profile)); ok {
-		return len(rest) == 0 || rest[0] == 0 || rest[0] == ' '
+	for _, option := range []string{"--user-data-dir=", "--database="} {
+		if _, rest, ok := bytes.Cut(cmdline, []byte(option+profile)); ok {
+			return len(rest) == 0 || bytes.IndexByte([]byte("\x00 /"), rest[0]) >= 0
+		}
 	}
-	return bytes.Contains(cmdline, []byte("--database="+profile+"/"))
+	return false
 }

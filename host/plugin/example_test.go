@@ -14,7 +14,7 @@ import (
 
 func ExampleRuntime_Open() {
 	ctx := context.Background()
-	runtime, err := plugin.NewRuntime(ctx, plugin.Options{})
+	runtime, err := plugin.NewRuntime(ctx, plugin.Options{CacheDir: "../../.cache/wazero-test"})
 	if err != nil {
 		fmt.Println(err)
 		return

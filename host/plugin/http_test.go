@@ -37,7 +37,7 @@ func server(t *testing.T) (asIP, asName string) {
 		w.Header().Add("X-Two", "a")
 		w.Header().Add("X-Two", "b")
 		w.WriteHeader(http.StatusTeapot)
-		fmt.Fprintf(w, "%s %s", r.Method, body)
+		_, _ = fmt.Fprintf(w, "%s %s", r.Method, body)
 	})
 	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Query().Get("url"), http.StatusFound)
@@ -97,7 +97,9 @@ func TestHTTPRedirectCannotEscape(t *testing.T) {
 
 func TestHTTPFailures(t *testing.T) {
 	asIP, _ := server(t)
-	p := open(t, newRuntime(t), Spec{AllowedHosts: []string{"127.0.0.1"}, Timeout: time.Second})
+	r := newRuntime(t)
+	patient := open(t, r, Spec{AllowedHosts: []string{"127.0.0.1"}})
+	brief := open(t, r, Spec{AllowedHosts: []string{"127.0.0.1"}, Timeout: time.Second})
 	for name, tc := range map[string]struct{ url, typ, message string }{
 		"no server":        {"http://127.0.0.1:1/?token=secret", "PluginError", "http_request: http://127.0.0.1:1: "},
 		"endless redirect": {asIP + "/again", "PluginError", "more than 10 redirects"},
@@ -108,6 +110,10 @@ func TestHTTPFailures(t *testing.T) {
 		"no host":          {"http:///x", "PluginError", "isn't an http or https URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			p := patient
+			if tc.typ == "PluginTimeoutError" {
+				p = brief
+			}
 			_, err := call(t.Context(), p, "http_get", `{"url":"`+tc.url+`"}`)
 			if err == nil || err.Type != tc.typ || !strings.Contains(err.Message, tc.message) {
 				t.Errorf("got %v", err)

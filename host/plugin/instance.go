@@ -112,6 +112,8 @@ func (inst *instance) call(ctx context.Context, what, export string, input []byt
 	}
 	inst.begin(ctx)
 	code, out, err := inst.guest.CallWithContext(context.WithValue(ctx, instanceKey{}, inst), export, input)
+	inst.stdout.flush() // a last line without an end
+	inst.stderr.flush()
 	switch {
 	case err != nil && code == 0 || err != nil && err.Error() == inst.guest.GetError(), err == nil && code != 0:
 		if inst.memory.refused() {

@@ -23,8 +23,12 @@ import (
 // for a free one within its own time limit. An instance serves one call after the other until a call traps, exits, runs
 // out of time or memory, or answers too much: then it is dropped, and the next call gets a new one.
 //
-// A guest that passes its time limit in code that can't be interrupted keeps its instance, and its place in the pool,
-// until it ends; its caller has been answered long before.
+// A guest that passes its time limit where it can't be stopped, such as in a system call that blocks, keeps its instance
+// and its place in the pool until it ends; its caller has been answered long before.
+//
+// What a plugin can make this process hold is bounded by MaxConcurrent times (MemoryMB, of which a quarter more may be
+// reserved while memory grows, its Extism variables of at most a sixteenth of that or 1 MiB, and one answer), plus its
+// code.
 type Plugin struct {
 	spec     Spec
 	log      *slog.Logger
@@ -125,8 +129,8 @@ func (p *Plugin) exec(parent context.Context, what, export string, input []byte)
 		out, cerr := p.run(ctx, what, export, input)
 		cancel()
 		<-p.slots
-		done <- outcome{out, cerr}
 		p.leave(c)
+		done <- outcome{out, cerr}
 	}()
 	select {
 	case o := <-done:
@@ -141,9 +145,11 @@ func (p *Plugin) exec(parent context.Context, what, export string, input []byte)
 		return o.out, o.cerr
 	case <-late.C:
 	}
-	if p.abandon(c) {
-		p.log.Warn("a plugin runs on past its time limit: its instance is set aside", "capability", what)
+	if !p.abandon(c) { // it has ended this very moment
+		o := <-done
+		return o.out, o.cerr
 	}
+	p.log.Warn("a plugin runs on past its time limit: its instance is set aside", "capability", what)
 	return nil, p.endedError(ctx, what)
 }
 

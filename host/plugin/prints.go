@@ -49,6 +49,7 @@ func (p *prints) keep(b []byte) {
 	p.kept = append(p.kept, b...)
 }
 
+// flush logs the line that has been collected.
 func (p *prints) flush() {
 	if p.logged <= maxPrintedPerCall && len(p.line) > 0 {
 		p.log.Debug("plugin printed", "stream", p.stream, "text", clip(string(p.line), maxPrintedLine))

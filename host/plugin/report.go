@@ -212,9 +212,9 @@ func (m *module) asks() []Ask {
 	add("HTTP requests", uses(extismNamespace, "http_request"), `allowed_hosts = ["…"]`)
 	add("settings", uses(extismNamespace, "config_get"), `config = { … }`)
 	add("settings, as early servlets read them", uses(servletNamespace, "config_get"), `config = { … }`)
-	add("variables kept between calls of an instance", uses(extismNamespace, "var_"), "")
-	add("files, if it opens any (Go and others always import these)", uses(wasiNamespace, "path_"), `allowed_paths = { "ro:./folder" = "/data" }`)
-	add("environment variables, if it reads any (Go and others always import these)", uses(wasiNamespace, "environ_"), `env = { … }`)
+	add("Extism variables, kept between calls of an instance", uses(extismNamespace, "var_"), "")
+	add("files", uses(wasiNamespace, "path_"), `allowed_paths = { "ro:./folder" = "/data" }`)
+	add("environment variables (Go programs always import these)", uses(wasiNamespace, "environ_"), `env = { … }`)
 	if unknown := m.unknownImports(); len(unknown) > 0 {
 		asks = append(asks, Ask{What: "functions that this host doesn't offer", Why: "imports " + clip(strings.Join(unknown, ", "), 1000)})
 	}

@@ -26,8 +26,9 @@ func TestOpenRefusesModules(t *testing.T) {
 	endlessStart := servlet(codeReturn0, codeReturn0)
 	endlessStart.funcs = append(endlessStart.funcs, wasmFunc{code: codeLoop})
 	endlessStart.start = 3
-	trappingStart := endlessStart
-	trappingStart.funcs = append(endlessStart.funcs[:2:2], wasmFunc{code: codeTrap})
+	trappingStart := servlet(codeReturn0, codeReturn0)
+	trappingStart.funcs = append(trappingStart.funcs, wasmFunc{code: codeTrap})
+	trappingStart.start = 3
 	withParams := servlet(codeReturn0, codeReturn0)
 	withParams.funcs[0].params = 1
 	for name, tc := range map[string]struct {
@@ -38,7 +39,7 @@ func TestOpenRefusesModules(t *testing.T) {
 		"unknown imports":    {withImport.bytes(), "functions that this host doesn't offer: extism:host/user.query_moon, env.f"},
 		"unknown WASI":       {badWASI.bytes(), "moon_get"},
 		"too much memory":    {large.bytes(), "needs 101 MiB of memory to start, more than it may use: raise `memory_mb` in [plugins.p] above 101"},
-		"invalid code":       {invalid.bytes(), "can't be compiled"},
+		"invalid code":       {invalid.bytes(), "the module can't be prepared: section 10: it ends too early"},
 		"hyper-mcp":          {wasmText{funcs: []wasmFunc{{export: "list_tools", result: true, code: codeReturn0}, {export: "call_tool", result: true, code: codeReturn0}}}.bytes(), "hyper-mcp v2"},
 		"plain":              {wasmText{funcs: []wasmFunc{{export: "count_vowels", result: true, code: codeReturn0}}}.bytes(), "doesn't export the functions describe and call"},
 		"describe traps":     {servlet(codeTrap, codeReturn0).bytes(), "it can't describe its tools: describe failed: trapped: unreachable"},
@@ -46,7 +47,7 @@ func TestOpenRefusesModules(t *testing.T) {
 		"describe is empty":  {servlet(codeReturn0, codeReturn0).bytes(), "describe answered nothing"},
 		"describe wants i32": {withParams.bytes(), "it can't describe its tools"},
 		"start loops":        {endlessStart.bytes(), "describe ran longer than 300ms"},
-		"start traps":        {trappingStart.bytes(), "start function[2] failed: wasm error: unreachable"},
+		"start traps":        {trappingStart.bytes(), "start function[3] failed: wasm error: unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -44,10 +45,12 @@ func edits(runes int) int {
 // a word that no capability uses: one that is used isn't a typo.
 func (s *snapshot) terms(ctx context.Context, w wanted) ([]term, error) {
 	var out []term
-	seen := map[string]bool{}
+	at := map[string]int{}
 	add := func(text string, likeness float64) {
-		if !seen[text] && len(out) < maxTerms {
-			seen[text] = true
+		if i, known := at[text]; known {
+			out[i].likeness = max(out[i].likeness, likeness)
+		} else if len(out) < maxTerms {
+			at[text] = len(out)
 			out = append(out, term{text, likeness})
 		}
 	}
@@ -88,8 +91,16 @@ func (s *snapshot) terms(ctx context.Context, w wanted) ([]term, error) {
 			return nil, err
 		}
 	}
-	if most := edits(utf8.RuneCountInString(w.raw)); !exact && most > 0 && ctx.Err() == nil {
-		dict, err := s.reader.FieldDictFuzzy(vocabulary, w.raw, most, "")
+	if exact {
+		return out, ctx.Err()
+	}
+	// Of serching both are tried: as it's written, and without its ending.
+	for _, text := range slices.Compact([]string{w.raw, w.stem}) {
+		most := edits(utf8.RuneCountInString(text))
+		if most == 0 || ctx.Err() != nil {
+			continue
+		}
+		dict, err := s.reader.FieldDictFuzzy(vocabulary, text, most, "")
 		if err != nil {
 			return nil, err
 		}

@@ -79,6 +79,7 @@ var relevanceTests = []struct{ query, first string }{
 	{"screnshot", "mcp:browser/screenshot"},
 	{"invetory stok", "plugin:inventory/stock_levels plugin:inventory/reserve"},
 	{"custmer", "plugin:customers/find plugin:customers/get"},
+	{"serching messages", "mcp:slack/search_messages"},
 	{"gihtub commits", "mcp:github/list_commits"},
 
 	// tags
@@ -117,4 +118,25 @@ func splitTags(query string) (text string, tags []string) {
 
 func sameNames(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// TestAmongAThousand looks for tools by their two words, whole and with a letter
+// left out of one, where each word stands in many others, too.
+func TestAmongAThousand(t *testing.T) {
+	caps := manyCapabilities(1000)
+	x := newIndex(t, caps)
+	asked := 0
+	for i := 0; i < len(caps); i += 7 {
+		verb, noun, _ := strings.Cut(caps[i].Title, " ")
+		for _, text := range []string{verb + " " + noun, noun + " " + verb + "ing", verb + "_" + noun, verb + " " + noun[:2] + noun[3:]} {
+			asked++
+			page := find(t, x, Query{Text: text, Limit: 3})
+			if len(page.Hits) == 0 || page.Hits[0].Capability.Title != caps[i].Title {
+				t.Errorf("%q found %d:\n%s\nwant one to %s first", text, page.Total, describe(page), caps[i].Title)
+			}
+		}
+	}
+	if asked < 500 {
+		t.Errorf("asked only %d times", asked)
+	}
 }

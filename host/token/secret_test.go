@@ -47,7 +47,7 @@ func TestSecretsPrintAsPlaceholders(t *testing.T) {
 	}
 	text := secret.Reveal()
 	list := []byte(text)[3:9]
-	for _, form := range []string{text, text[len(Prefix):], fmt.Sprintf("%x", text), fmt.Sprintf("%X", text), fmt.Sprint(list)} {
+	for _, form := range []string{text, text[len(Prefix):], fmt.Sprintf("%x", text), fmt.Sprintf("%X", text), fmt.Sprintf("%d", list)} {
 		if i := strings.Index(out.String(), strings.Trim(form, "[]")); i >= 0 {
 			t.Errorf("the secret stands in: …%s…", out.String()[max(0, i-60):i])
 		}

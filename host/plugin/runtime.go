@@ -104,6 +104,9 @@ func (r *Runtime) start(ctx context.Context, spec Spec) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(spec.Wasm) > maxModuleBytes {
+		return nil, fmt.Errorf("the module has %d bytes, more than the %d that are compiled", len(spec.Wasm), maxModuleBytes)
+	}
 	m, err := parseModule(spec.Wasm)
 	if err != nil {
 		return nil, err
@@ -217,7 +220,10 @@ func newCompiled(ctx context.Context, p *Plugin, wasm []byte) (*extism.CompiledP
 	return extism.NewCompiledPlugin(ctx, manifest, extism.PluginConfig{RuntimeConfig: config, EnableWasi: true}, hostFunctions())
 }
 
-const maxWasmPages = 65536
+const (
+	maxWasmPages   = 65536
+	maxModuleBytes = 128 << 20 // compiling takes ten times as much
+)
 
 // maxVarBytes bounds what an instance keeps in Extism variables, which is on top of its memory.
 func (p *Plugin) maxVarBytes() int64 { return max(1<<20, int64(p.spec.MemoryMB)<<20/16) }

@@ -35,6 +35,7 @@ func TestOpenRefusesModules(t *testing.T) {
 		wasm []byte
 		want string
 	}{
+		"too large":          {make([]byte, maxModuleBytes+1), "more than the 134217728 that are compiled"},
 		"not wasm":           {[]byte("hello"), "plugin p: this isn't a WebAssembly module"},
 		"unknown imports":    {withImport.bytes(), "functions that this host doesn't offer: extism:host/user.query_moon, env.f"},
 		"unknown WASI":       {badWASI.bytes(), "moon_get"},

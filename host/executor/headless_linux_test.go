@@ -79,6 +79,14 @@ func newFakeHost(t *testing.T, mode string, change func(*Options)) *fakeHost {
 	return f
 }
 
+// profile is the one profile directory that there is when the browser before is
+// cleaned up.
+func (f *fakeHost) profile(t *testing.T) string {
+	t.Helper()
+	eventually(t, func() bool { return len(f.profiles(t)) == 1 }, "there isn't one profile")
+	return f.profiles(t)[0]
+}
+
 // nextCall waits for a dispatched call and returns its arguments.
 func (f *fakeHost) nextCall(t *testing.T) string {
 	t.Helper()
@@ -159,14 +167,11 @@ func TestHeadlessKeepsSecrets(t *testing.T) {
 			t.Errorf("the token stands in the %s", name)
 		}
 	}
-	dirs := f.profiles(t)
-	if len(dirs) != 1 {
-		t.Fatalf("profiles %v", dirs)
-	}
-	if info, err := os.Stat(dirs[0]); err != nil || info.Mode().Perm() != 0o700 {
+	dir := f.profile(t)
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("profile %v, %v", info, err)
 	}
-	pids := processesUsing(dirs[0])
+	pids := processesUsing(dir)
 	if len(pids) < 3 {
 		t.Fatalf("processes %v", pids)
 	}
@@ -222,9 +227,9 @@ func TestBrowserLostInMidRun(t *testing.T) {
 		want string
 	}{
 		{"browser killed", func(t *testing.T, f *fakeHost) { kill(t, f.Stats().BrowserPID) }, "signal: killed"},
-		{"page killed", func(t *testing.T, f *fakeHost) { kill(t, helpersOf(t, f.profiles(t)[0], "--type=renderer")...) }, "crashed"},
+		{"page killed", func(t *testing.T, f *fakeHost) { kill(t, helpersOf(t, f.profile(t), "--type=renderer")...) }, "crashed"},
 		{"network killed", func(t *testing.T, f *fakeHost) {
-			kill(t, helpersOf(t, f.profiles(t)[0], "network.mojom.NetworkService")...)
+			kill(t, helpersOf(t, f.profile(t), "network.mojom.NetworkService")...)
 		}, "closed its connection"},
 	}
 	for _, tt := range tests {

@@ -184,7 +184,7 @@ func TestPythonAfterKilledBrowser(t *testing.T) {
 	}
 	// The frame in which Python runs has a process of its own, the largest.
 	wait()
-	kill(t, largest(t, helpersOf(t, f.profiles(t)[0], "--type=renderer")))
+	kill(t, largest(t, helpersOf(t, f.profile(t), "--type=renderer")))
 	if res := <-done; res.OK || res.Error.Type != TypeBrowser || !strings.Contains(res.Error.Message, "crashed") {
 		t.Errorf("the run in a crashed page got %+v", res.Error)
 	}

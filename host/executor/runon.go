@@ -92,6 +92,8 @@ func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
 func (e *Executor) result(p *page, r *run, a answer) *Result {
 	switch {
 	case a.err == nil:
+	case errors.Is(a.err, wsbridge.ErrClosed) && e.life.Err() != nil:
+		return r.unanswered(interrupted(e.life))
 	case errors.Is(a.err, wsbridge.ErrClosed):
 		return r.unanswered(hostError(TypeBrowser, "the run was lost: %v; run it again, a new browser is started for it (calls that it had made stand)", p.reason()))
 	default:

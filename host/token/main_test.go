@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // play is what another process does.
 func play(role, path string) error {
-	s, err := Open(Options{Path: path})
+	s, err := Open(Options{Path: path, LockTimeout: time.Minute})
 	if err != nil {
 		return err
 	}

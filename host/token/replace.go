@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// lockPause is how often a lock that another process holds is tried. Changes take
+// some milliseconds.
+const lockPause = 3 * time.Millisecond
+
 // draftMark is in the names of files that are being written.
 const draftMark = ".draft-"
 
@@ -62,24 +66,45 @@ func (s *Store) sweep(folder, base string) {
 // lock takes the lock that orders changes of all processes. The system lets go of
 // it however its holder ends.
 func (s *Store) lock(wait time.Duration) (unlock func(), err error) {
+	deadline := time.NewTimer(wait)
+	defer deadline.Stop()
 	path := s.path + ".lock"
+	busy := fmt.Errorf("%w: %s was locked by others for %s; try again", ErrBusy, path, wait)
+	select {
+	case <-s.turn:
+	default:
+		select {
+		case <-s.turn:
+		case <-deadline.C:
+			return nil, busy
+		}
+	}
+	defer func() {
+		if err != nil {
+			s.turn <- struct{}{}
+		}
+	}()
 	f, err := openLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock the token file: %w", err)
 	}
 	// The systems have no lock that waits for a limited time.
-	deadline := time.Now().Add(wait)
-	for pause := time.Millisecond; ; pause = min(2*pause, 10*time.Millisecond) {
+	for {
 		held, err := tryLock(f)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("lock the token file: %w", err), f.Close())
-		case held:
-			return func() { _ = f.Close() }, nil
-		case !time.Now().Before(deadline):
-			_ = f.Close()
-			return nil, fmt.Errorf("%w: another process has held %s for %s; try again, or end that process", ErrBusy, path, wait)
 		}
-		time.Sleep(pause)
+		if held {
+			return func() {
+				_ = f.Close() // lets go of it
+				s.turn <- struct{}{}
+			}, nil
+		}
+		select {
+		case <-deadline.C:
+			_ = f.Close()
+			return nil, busy
+		case <-time.After(lockPause):
+		}
 	}
 }

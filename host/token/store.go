@@ -22,7 +22,7 @@ var (
 	ErrNotFound = errors.New("no such token")
 	// ErrFull is wrapped by Create when MaxTokens are in use.
 	ErrFull = errors.New("too many tokens")
-	// ErrBusy is wrapped when another process kept the file locked.
+	// ErrBusy is wrapped when others kept the file locked.
 	ErrBusy = errors.New("the token file is in use")
 )
 
@@ -36,7 +36,7 @@ type Options struct {
 	// others can write to, is refused with what to do about it; on Windows the
 	// folder's own access list is relied on.
 	Path string
-	// LockTimeout is how long a change waits for another process's; default 5 s.
+	// LockTimeout is how long a change waits for those of others; default 5 s.
 	LockTimeout time.Duration
 	// Now is the clock; default time.Now.
 	Now func() time.Time
@@ -57,6 +57,10 @@ type Store struct {
 	loading sync.Mutex // orders readers of a file that has changed
 	current atomic.Pointer[state]
 
+	// turn holds one while nobody changes the file. Of those that wait in one process
+	// the first comes first, and only that one competes with other processes.
+	turn chan struct{}
+
 	using sync.Mutex           // held by who notes a use
 	tried map[string]time.Time // when a use was last noted, or not; by id
 
@@ -74,7 +78,9 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the token file: %w", err)
 	}
-	s := &Store{path: path, lockTimeout: o.LockTimeout, now: o.Now, logger: o.Logger, tried: map[string]time.Time{}, step: func(string) {}}
+	s := &Store{path: path, lockTimeout: o.LockTimeout, now: o.Now, logger: o.Logger, turn: make(chan struct{}, 1),
+		tried: map[string]time.Time{}, step: func(string) {}}
+	s.turn <- struct{}{}
 	if s.lockTimeout <= 0 {
 		s.lockTimeout = defaultLockTimeout
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/tetratelabs/wazero/sys"
 
@@ -13,10 +14,15 @@ import (
 // maxMessageBytes bounds what of a guest's words goes into an error.
 const maxMessageBytes = 8 << 10
 
-var (
-	errTimeLimit = errors.New("the plugin's own time limit")
-	errClosed    = errors.New("the plugin is closed")
-)
+var errClosed = errors.New("the plugin is closed")
+
+// timeLimit is the cause with which a call's context ends when the limit is the plugin's own.
+type timeLimit struct {
+	limit time.Duration
+	way   string // out of it
+}
+
+func (t *timeLimit) Error() string { return "the time limit of " + t.limit.String() }
 
 // pluginErrorf makes the error of a plugin that failed.
 func pluginErrorf(format string, a ...any) *capability.Error {
@@ -40,12 +46,12 @@ func clip(s string, n int) string {
 
 // endedError is the error of a call whose context ended: by the plugin's own limit, the caller's, or a cancellation.
 func (p *Plugin) endedError(ctx context.Context, what string) *capability.Error {
+	var own *timeLimit
 	switch {
 	case p.isClosed() && errors.Is(ctx.Err(), context.Canceled):
 		return pluginErrorf("%s was stopped: %w", what, errClosed)
-	case errors.Is(context.Cause(ctx), errTimeLimit):
-		return because(context.DeadlineExceeded, capability.TimeoutError, "PluginTimeoutError",
-			"%s ran longer than %s and was stopped; ask for less at a time, or raise `timeout` in [plugins.%s]", what, p.spec.Timeout, p.spec.Name)
+	case errors.As(context.Cause(ctx), &own):
+		return because(context.DeadlineExceeded, capability.TimeoutError, "PluginTimeoutError", "%s ran longer than %s and was stopped; %s", what, own.limit, own.way)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return because(ctx.Err(), capability.TimeoutError, "PluginTimeoutError", "%s was stopped at the caller's time limit", what)
 	}

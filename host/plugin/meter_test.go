@@ -102,7 +102,7 @@ func TestMeteredCodeStops(t *testing.T) {
 				}
 			})
 			start := time.Now()
-			_, err := p.exec(t.Context(), "call", "call", nil)
+			_, err := p.exec(t.Context(), &p.limit, "call", "call", nil)
 			if took := time.Since(start); took > 700*time.Millisecond+late() {
 				t.Errorf("the caller was answered after %v", took)
 			}

@@ -31,6 +31,7 @@ import (
 // code.
 type Plugin struct {
 	spec     Spec
+	limit    timeLimit // of a call
 	log      *slog.Logger
 	client   *http.Client
 	compiled *extism.CompiledPlugin
@@ -73,6 +74,7 @@ func newPlugin(spec Spec, r *Runtime) *Plugin {
 		spec: spec, log: r.log.With("plugin", spec.Name), client: r.client,
 		tools: map[string]string{}, slots: make(chan struct{}, spec.MaxConcurrent),
 		running: map[*flight]struct{}{}, gone: make(chan struct{}),
+		limit: timeLimit{spec.Timeout, fmt.Sprintf("ask for less at a time, or raise `timeout` in [plugins.%s]", spec.Name)},
 	}
 }
 
@@ -95,7 +97,7 @@ func (p *Plugin) Call(ctx context.Context, inv capability.Invocation) (capabilit
 	if !ok {
 		return capability.Answer{}, capability.Errorf(capability.LookupError, "UnknownCapabilityError", "plugin %s has no tool %q", p.spec.Name, clip(inv.Capability, 200))
 	}
-	out, cerr := p.exec(ctx, inv.Capability, "call", callInput(tool, inv.Arguments))
+	out, cerr := p.exec(ctx, &p.limit, inv.Capability, "call", callInput(tool, inv.Arguments))
 	if cerr != nil {
 		return capability.Answer{}, cerr
 	}
@@ -107,9 +109,9 @@ func (p *Plugin) Call(ctx context.Context, inv capability.Invocation) (capabilit
 }
 
 // exec calls an exported function of some instance and returns its output, in time whatever the guest does.
-func (p *Plugin) exec(parent context.Context, what, export string, input []byte) ([]byte, *capability.Error) {
+func (p *Plugin) exec(parent context.Context, limit *timeLimit, what, export string, input []byte) ([]byte, *capability.Error) {
 	// Whoever leaves first must not cancel: the guest's goroutine does, when the guest has returned.
-	ctx, cancel := context.WithTimeoutCause(parent, p.spec.Timeout, errTimeLimit)
+	ctx, cancel := context.WithTimeoutCause(parent, limit.limit, limit)
 	c := &flight{cancel: cancel}
 	if !p.enter(c) {
 		cancel()

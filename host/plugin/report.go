@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/toolplane/toolplane/host/capability"
 )
@@ -77,9 +76,6 @@ const (
 	servletNamespace = "extism:host/user"
 )
 
-// inspectTimeout bounds what Inspect lets a module run.
-const inspectTimeout = 10 * time.Second
-
 // Inspect reports what a module offers and asks for. To list its tools it runs the module's `describe`, with nothing
 // granted. The error is for bytes that aren't a readable module; whatever else is wrong stands in Report.Problems.
 func (r *Runtime) Inspect(ctx context.Context, wasm []byte) (Report, error) {
@@ -107,7 +103,7 @@ func (r *Runtime) Inspect(ctx context.Context, wasm []byte) (Report, error) {
 			rep.Imports = append(rep.Imports, m.typeAt(imp.typ).function(imp.module, imp.name))
 		}
 	}
-	p, err := r.Open(ctx, Spec{Name: "inspected", Wasm: wasm, Timeout: inspectTimeout, MaxConcurrent: 1})
+	p, err := r.Open(ctx, Spec{Name: "inspected", Wasm: wasm, MaxConcurrent: 1})
 	if err != nil {
 		rep.Problems = append(rep.Problems, strings.TrimPrefix(err.Error(), "plugin inspected: "))
 		return rep, nil

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	extism "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
@@ -88,7 +89,8 @@ func (r *Runtime) Close(ctx context.Context) error {
 }
 
 // Open compiles a module, asks it for its tools, and returns it ready to be called. The caller closes it, or the
-// Runtime does. ctx bounds the asking; compiling a module for the first time takes seconds and isn't interrupted.
+// Runtime does. ctx, and 10 s, bound the asking; compiling a
+// module for the first time takes seconds and isn't interrupted.
 //
 // The error says what is wrong with the module or the Spec, and names the way out.
 func (r *Runtime) Open(ctx context.Context, spec Spec) (*Plugin, error) {
@@ -152,9 +154,13 @@ func (r *Runtime) register(p *Plugin) bool {
 	return true
 }
 
+// describeTimeout bounds the asking for tools, whatever the time limit of a call: it includes the guest's start.
+const describeTimeout = 10 * time.Second
+
 // describe asks the guest for its tools.
 func (p *Plugin) describe(ctx context.Context) error {
-	out, cerr := p.exec(ctx, "describe", "describe", nil)
+	limit := &timeLimit{describeTimeout, "describing tools must not wait for anything"}
+	out, cerr := p.exec(ctx, limit, "describe", "describe", nil)
 	if cerr != nil {
 		return fmt.Errorf("it can't describe its tools: %w", cerr)
 	}

@@ -89,8 +89,8 @@ func (r *Runtime) Close(ctx context.Context) error {
 }
 
 // Open compiles a module, asks it for its tools, and returns it ready to be called. The caller closes it, or the
-// Runtime does. ctx, and 10 s, bound the asking; compiling a
-// module for the first time takes seconds and isn't interrupted.
+// Runtime does. ctx, and 10 s, bound the asking; compiling a module for the first time takes seconds and isn't
+// interrupted.
 //
 // The error says what is wrong with the module or the Spec, and names the way out.
 func (r *Runtime) Open(ctx context.Context, spec Spec) (*Plugin, error) {

@@ -49,6 +49,13 @@ func describe() int32 {
 	return 0
 }
 
+type request struct {
+	Params struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"params"`
+}
+
 var calls int
 
 //go:wasmexport call

@@ -82,13 +82,6 @@ func describeText() string {
 	return b.String()
 }
 
-type request struct {
-	Params struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	} `json:"params"`
-}
-
 // answer is the output of the faults that are only a matter of what is answered. ok is false for the others.
 func answer(name string, raw json.RawMessage, args arguments) (out []byte, ok bool) {
 	switch name {

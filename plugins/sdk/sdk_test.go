@@ -52,9 +52,8 @@ func addTools(t *testing.T) {
 			return "", fmt.Errorf("while looking: %w", ValueError("%d is too much", 7))
 		case "panic":
 			panic("boom")
-		case "nil":
-			var m map[string]int
-			m["x"] = 1
+		case "index":
+			return []string{}[len(in.Kind)], nil
 		}
 		return "", errors.New("plain")
 	})
@@ -82,7 +81,7 @@ func TestHandle(t *testing.T) {
 		"wrong type":       {"fail", `{"kind":7}`, `"ValueError","message":"argument kind: number doesn't fit, it takes a string"`},
 		"out of range":     {"add", `{"a":1,"round":300}`, `"ValueError","message":"argument round: number 300 doesn't fit, it takes an integer of 8 bits"`},
 		"not an object":    {"add", `[1]`, `"ValueError"`},
-		"nil map":          {"fail", `{"kind":"nil"}`, `panic: assignment to entry in nil map`},
+		"runtime error":    {"fail", `{"kind":"index"}`, `panic: runtime error: index out of range [5] with length 0`},
 		"can't be written": {"unencodable", `{}`, `"RuntimeError","message":"the answer can't be written as JSON: json: unsupported type: func()"`},
 	} {
 		t.Run(name, func(t *testing.T) {

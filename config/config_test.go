@@ -79,6 +79,7 @@ func TestErrors(t *testing.T) {
 		{"plugin's variable", "[plugins.a]\nsource = 'x'\nenv = { 'A-B' = 'c' }", []string{`:3: plugins.a.env: "A-B" isn't the name of an environment variable: letters, digits and _, not starting with a digit`}},
 		{"plugin's setting", "[plugins.a]\nsource = 'x'\nconfig.n = 1", []string{`:3: plugins.a.config: the value of "n" must be a text, not the number 1`}},
 		{"run limits", "[executor]\nrun_timeout = '11m'", []string{`:2: executor.run_timeout: 11m is above max_run_timeout, 10m`}},
+		{"runs and calls", "[server]\nmax_in_flight = 2\n[executor]\nmax_concurrent_runs = 3", []string{`:4: executor.max_concurrent_runs: 3 is above server.max_in_flight, 2: runs would be refused as busy`}},
 		{"entry above total", "[results]\nmax_total_bytes = '1 MiB'", []string{`: results.max_entry_bytes: 8 MiB is above max_total_bytes, 1 MiB`}},
 		{"output above frame", "[server]\nmax_frame_bytes = '1 MiB'", []string{`: executor.max_output_bytes: 1 MiB is above half of server.max_frame_bytes, 1 MiB: a result with its output couldn't be sent`}},
 		{

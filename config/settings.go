@@ -147,8 +147,8 @@ var executorTable = table{
 		},
 		{
 			name: "max_concurrent_runs",
-			doc:  []string{"Runs under way at once; more wait in a bounded queue."},
-			min:  1, max: 64, unit: "runs",
+			doc:  []string{"Runs under way at once; more wait in a bounded queue. At most server.max_in_flight."},
+			min:  1, max: 16, unit: "runs",
 		},
 		{
 			name: "max_calls",

@@ -42,6 +42,10 @@ func (c *Config) conflicts() []conflict {
 		// stdout and stderr travel in one frame with the value, escaped.
 		add("executor", "max_output_bytes", "%s is above half of server.max_frame_bytes, %s: a result with its output couldn't be sent", e.MaxOutputBytes, c.Server.MaxFrameBytes)
 	}
+	if e := c.Executor; e.MaxConcurrentRuns > c.Server.MaxInFlight {
+		// Each run is a call on the connection of the page that runs it.
+		add("executor", "max_concurrent_runs", "%d is above server.max_in_flight, %d: runs would be refused as busy", e.MaxConcurrentRuns, c.Server.MaxInFlight)
+	}
 	if r := c.Results; r.MaxEntryBytes > r.MaxTotalBytes {
 		add("results", "max_entry_bytes", "%s is above max_total_bytes, %s", r.MaxEntryBytes, r.MaxTotalBytes)
 	}

@@ -56,6 +56,8 @@ type Plugin struct {
 	gone    chan struct{} // closed when the last resource is freed
 }
 
+var _ capability.Provider = (*Plugin)(nil)
+
 // flight is one use of an instance, from the wait for it until the guest has returned.
 type flight struct {
 	cancel    context.CancelFunc

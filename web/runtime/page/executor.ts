@@ -4,7 +4,7 @@ import { Code, RpcError } from "../wire/errors.ts";
 import type { RunRequest } from "../wire/methods.ts";
 import type { Frame } from "./frame-link.ts";
 import { Pool, type PoolOptions, type PoolStatus } from "./pool.ts";
-import { execute, later, type RunHost, type RunOutcome } from "./run.ts";
+import { ANSWER_FIRST_MS, execute, type RunHost, type RunOutcome } from "./run.ts";
 
 /** Runs at once, each with a worker of 50 to 100 MB, whatever the host asks for. */
 export const MAX_RUNS = 16;
@@ -88,11 +88,11 @@ export class Executor {
       const { frame, pool } = await this.#opened;
       const standby = await pool.take(signal);
       const outcome = await execute(standby, request, host, frame, signal);
+      frame.after(ANSWER_FIRST_MS, () => pool.refill());
       if (outcome.ok) this.#lost = 0;
       return outcome;
     } finally {
       this.#running--;
-      later(() => this.#pool?.refill()); // after the answer
     }
   }
 }

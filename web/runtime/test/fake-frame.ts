@@ -1,6 +1,7 @@
 /** A frame without a browser: workers are what the test makes of them, messages arrive at once, and time passes when the test says so. */
 
 import type { Frame, SpawnedWorker, WorkerEvents } from "../page/frame-link.ts";
+import { ANSWER_FIRST_MS } from "../page/run.ts";
 import type { FromWorker, Mode, ToWorker } from "../sandbox/messages.ts";
 
 export class FakeWorker {
@@ -102,6 +103,7 @@ export class FakeFrame implements Frame {
   after(ms: number, callback: () => void): () => void {
     const id = this.#next++;
     this.#alarms.set(id, { ms, callback });
+    if (ms === ANSWER_FIRST_MS) setImmediate(() => this.ring(ms));
     return () => this.#alarms.delete(id);
   }
 

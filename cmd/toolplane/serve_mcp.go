@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolplane/toolplane/host"
-	"github.com/toolplane/toolplane/host/mcpserver"
 )
 
 func (a *app) serveMCP() *cobra.Command {
@@ -49,23 +48,7 @@ func (a *app) serveStdio(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	defer a.close(h)
-	logger, err := a.logger("warn")
-	if err != nil {
-		return err
-	}
-	server := mcpserver.New(mcpserver.Options{
-		Version:       readVersion().Version,
-		Runner:        h,
-		Registry:      h.Registry(),
-		Describe:      h.Bridge().Describe,
-		Wait:          func(ctx context.Context) []string { return pluginFailures(h.WaitPlugins(ctx)) },
-		Scope:         "mcp-stdio",
-		RunTimeout:    cfg.Executor.RunTimeout,
-		MaxRunTimeout: cfg.Executor.MaxRunTimeout,
-		Store:         cfg.Results.Enabled,
-		Linger:        cfg.Server.ShutdownTimeout,
-		Logger:        logger.With("part", "mcp"),
-	})
+	server := h.NewMCP("mcp-stdio", "")
 	if err := server.Serve(ctx, io.NopCloser(a.stdin), out); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type Config struct {
 	Server   Server
 	Executor Executor
 	Results  Results
+	MCP      MCP
 	// Plugins by name, as in [plugins.NAME]. A name is a letter followed by up to
 	// 63 letters, digits, "_" or "-".
 	Plugins map[string]Plugin
@@ -75,6 +76,12 @@ type Results struct {
 	MaxTotalBytes Bytes         `toml:"max_total_bytes"`
 	MaxEntryBytes Bytes         `toml:"max_entry_bytes"`
 	TTL           time.Duration `toml:"ttl"`
+}
+
+// MCP is the table [mcp]: what agents are served.
+type MCP struct {
+	MaxSessions int           `toml:"max_sessions"`
+	SessionIdle time.Duration `toml:"session_idle"`
 }
 
 // Plugin is one table [plugins.NAME]: a WebAssembly plugin and what it may do,
@@ -131,6 +138,10 @@ func Default() *Config {
 			MaxTotalBytes: 32 * MiB,
 			MaxEntryBytes: 8 * MiB,
 			TTL:           time.Hour,
+		},
+		MCP: MCP{
+			MaxSessions: 256,
+			SessionIdle: time.Hour,
 		},
 		Plugins: map[string]Plugin{},
 	}

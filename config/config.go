@@ -27,6 +27,7 @@ type Config struct {
 	Server   Server
 	Executor Executor
 	Results  Results
+	Fold     Fold
 	MCP      MCP
 	// Plugins by name, as in [plugins.NAME]. A name is a letter followed by up to
 	// 63 letters, digits, "_" or "-".
@@ -78,10 +79,25 @@ type Results struct {
 	TTL           time.Duration `toml:"ttl"`
 }
 
+// Fold is the table [fold]: what becomes of answers that are too large for a
+// model's context.
+type Fold struct {
+	Enabled        bool  `toml:"enabled"`
+	ThresholdBytes Bytes `toml:"threshold_bytes"`
+	MaxEntries     int   `toml:"max_entries"`
+	MaxTotalBytes  Bytes `toml:"max_total_bytes"`
+}
+
 // MCP is the table [mcp]: what agents are served.
 type MCP struct {
-	MaxSessions int           `toml:"max_sessions"`
-	SessionIdle time.Duration `toml:"session_idle"`
+	// Expose are patterns such as "plugin:orders/*", "tag:lookup", or
+	// "plugin:orders/list as find_orders".
+	Expose []string `toml:"expose"`
+	// InlineCapabilities is the largest catalog that is listed with execute_code
+	// itself; 0 lists none.
+	InlineCapabilities int           `toml:"inline_capabilities"`
+	MaxSessions        int           `toml:"max_sessions"`
+	SessionIdle        time.Duration `toml:"session_idle"`
 }
 
 // Plugin is one table [plugins.NAME]: a WebAssembly plugin and what it may do,
@@ -139,9 +155,17 @@ func Default() *Config {
 			MaxEntryBytes: 8 * MiB,
 			TTL:           time.Hour,
 		},
+		Fold: Fold{
+			Enabled:        true,
+			ThresholdBytes: 16 * KiB,
+			MaxEntries:     64,
+			MaxTotalBytes:  32 * MiB,
+		},
 		MCP: MCP{
-			MaxSessions: 256,
-			SessionIdle: time.Hour,
+			Expose:             []string{},
+			InlineCapabilities: 12,
+			MaxSessions:        256,
+			SessionIdle:        time.Hour,
 		},
 		Plugins: map[string]Plugin{},
 	}

@@ -46,6 +46,8 @@ func (d *decoder) decode() *Config {
 			d.table([]string{name}, executorTable, value, &c.Executor)
 		case "results":
 			d.table([]string{name}, resultsTable, value, &c.Results)
+		case "fold":
+			d.table([]string{name}, foldTable, value, &c.Fold)
 		case "mcp":
 			d.table([]string{name}, mcpTable, value, &c.MCP)
 		case "plugins":

@@ -29,37 +29,7 @@ func executeTool(o Options) *mcp.Tool {
 			"required": ["code"],
 			"additionalProperties": false
 		}`, seconds(o.MaxRunTimeout), seconds(o.RunTimeout))),
-		OutputSchema: json.RawMessage(`{
-			"type": "object",
-			"properties": {
-				"ok": {"type": "boolean"},
-				"value": {"description": "What the snippet returned; null if it failed."},
-				"stdout": {"type": "string"},
-				"stderr": {"type": "string"},
-				"error": {
-					"anyOf": [
-						{"type": "null"},
-						{
-							"type": "object",
-							"properties": {
-								"type": {"type": "string", "description": "Class of the exception."},
-								"builtin": {"type": "string", "description": "Python builtin that it derives from."},
-								"message": {"type": "string"},
-								"traceback": {"type": "string"}
-							},
-							"required": ["type", "builtin", "message", "traceback"]
-						}
-					]
-				},
-				"artifacts": {"type": "array", "items": {"type": "object"}},
-				"duration_ms": {"type": "number"},
-				"run_id": {"type": "string"},
-				"executor": {"type": "string"},
-				"output_truncated": {"type": "boolean", "description": "Output above the limit was cut."},
-				"tampered": {"type": "boolean", "description": "The snippet attacked its sandbox."}
-			},
-			"required": ["ok", "value", "stdout", "stderr", "error", "artifacts", "duration_ms", "run_id", "executor"]
-		}`),
+		OutputSchema: json.RawMessage(executeSchema),
 	}
 }
 
@@ -118,16 +88,12 @@ func (s *Server) execute(ctx context.Context, req *mcp.CallToolRequest, args arg
 		}
 		s.mu.Unlock()
 	}
-	structured, err := res.JSON()
-	if err != nil {
-		return nil, fmt.Errorf("encode the result: %w", err)
-	}
-	text := resultText(res)
-	if res.Error != nil && (res.Error.Type == "NameError" || res.Error.Type == "UnknownCapabilityError") {
+	a, err := s.outcome(res)
+	if err == nil && res.Error != nil && (res.Error.Type == "NameError" || res.Error.Type == "UnknownCapabilityError") {
 		// The name may be that of a plugin that isn't there.
-		text = strings.Join(append([]string{text}, s.o.Wait(ctx)...), "\n\n")
+		a.text = strings.Join(append([]string{a.text}, s.o.Wait(ctx)...), "\n\n")
 	}
-	return &answer{structured: structured, text: text, failed: !res.OK}, nil
+	return a, err
 }
 
 func (s *Server) timeout(args arguments, into *time.Duration) error {
@@ -155,31 +121,4 @@ func progress(ctx context.Context, session *mcp.ServerSession, token any) func(s
 		sent += len(text)
 		_ = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(sent), Message: text})
 	}
-}
-
-// resultText is a result for a reader: the value first, then what else there is.
-func resultText(res *executor.Result) string {
-	var parts []string
-	if res.OK {
-		parts = append(parts, string(res.Value))
-	} else if e := res.Error; e != nil {
-		if trace := strings.TrimSpace(e.Traceback); trace != "" {
-			parts = append(parts, trace)
-			if !strings.Contains(trace, e.Message) {
-				parts = append(parts, e.Type+": "+e.Message)
-			}
-		} else {
-			parts = append(parts, e.Type+": "+e.Message)
-		}
-	}
-	if res.Stdout != "" {
-		parts = append(parts, "stdout:\n"+strings.TrimSuffix(res.Stdout, "\n"))
-	}
-	if res.Stderr != "" {
-		parts = append(parts, "stderr:\n"+strings.TrimSuffix(res.Stderr, "\n"))
-	}
-	if res.OutputTruncated {
-		parts = append(parts, "(the output was cut at its limit: print less, or save it with save_result)")
-	}
-	return strings.Join(parts, "\n\n")
 }

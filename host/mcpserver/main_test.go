@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolplane/toolplane/host/capability"
 	"github.com/toolplane/toolplane/host/executor"
+	"github.com/toolplane/toolplane/host/result"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -93,6 +94,6 @@ func (f fakeRunner) Run(ctx context.Context, req executor.Request) *executor.Res
 func testOptions(t testing.TB) Options {
 	return Options{
 		Version: "1.2.3", Runner: fakeRunner{}, Registry: testRegistry(t), Scope: "test",
-		RunTimeout: 30 * time.Second, MaxRunTimeout: 10 * time.Minute, Store: true, Linger: 5 * time.Second,
+		RunTimeout: 30 * time.Second, MaxRunTimeout: 10 * time.Minute, Store: true, Results: result.New(result.Options{}), Fold: FoldOptions{Enabled: true}, Linger: 5 * time.Second,
 	}
 }

@@ -40,12 +40,21 @@ type Options struct {
 	RunTimeout, MaxRunTimeout time.Duration
 	// Store says whether save_result works here.
 	Store bool
+	// Results is the store behind result_query and folded answers. Nil: there's none.
+	Results Results
+	// Fold says which answers are folded.
+	Fold FoldOptions
+	// Session is what Python keeps between the runs of the scope. Nil: nothing.
+	Session Session
 	// Linger is how long calls under way may go on after the client has closed its
 	// side; then they are cancelled.
 	Linger time.Duration
 	// Logger receives what the protocol has to complain of, never arguments or
 	// values. Nil means no log.
 	Logger *slog.Logger
+
+	// sessionID is what the client of an HTTP session presents.
+	sessionID string
 }
 
 // maxPreviousBytes bounds the value that the next run gets as `_`: it travels to
@@ -57,7 +66,8 @@ type Server struct {
 	o   Options
 	mcp *mcp.Server
 
-	calls tracker
+	calls     tracker
+	documents documents
 
 	// life ends the calls under way when the process is to end: the SDK's own
 	// Close waits for them.
@@ -89,13 +99,18 @@ func New(o Options) *Server {
 		Logger:       slog.New(quietHandler{o.Logger.Handler()}),
 		// The set of tools is fixed, and nothing else is offered.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		GetSessionID: o.getSessionID,
 	})
 	s.mcp.AddTool(searchTool(), s.tool(s.search))
 	s.mcp.AddTool(schemasTool(), s.tool(s.schemas))
 	s.mcp.AddTool(executeTool(o), s.tool(s.execute))
+	s.mcp.AddTool(queryTool(o), s.tool(s.query))
+	s.mcp.AddTool(resetTool(), s.tool(s.reset))
 	s.mcp.AddReceivingMiddleware(s.calls.middleware)
 	return s
 }
+
+func (o Options) getSessionID() string { return o.sessionID }
 
 const instructions = `Toolplane runs short Python snippets that call capabilities (tools of plugins) in a sandbox, so that large data needn't pass through you. ` +
 	`Find capabilities with search_capabilities; call them in a snippet with execute_code, filter and join there, and return only what you need to read. ` +
@@ -135,6 +150,7 @@ func (s *Server) tool(run func(context.Context, *mcp.CallToolRequest, arguments)
 			return toolError(err), nil
 		}
 		return &mcp.CallToolResult{
+			Meta:              a.meta,
 			Content:           []mcp.Content{&mcp.TextContent{Text: a.text}},
 			StructuredContent: a.structured,
 			IsError:           a.failed,
@@ -147,6 +163,7 @@ func (s *Server) tool(run func(context.Context, *mcp.CallToolRequest, arguments)
 type answer struct {
 	structured json.RawMessage
 	text       string
+	meta       mcp.Meta
 	failed     bool
 }
 

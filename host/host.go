@@ -16,8 +16,10 @@ import (
 	"github.com/toolplane/toolplane/host/bridge"
 	"github.com/toolplane/toolplane/host/capability"
 	"github.com/toolplane/toolplane/host/executor"
+	"github.com/toolplane/toolplane/host/mcpserver"
 	"github.com/toolplane/toolplane/host/plugin"
 	"github.com/toolplane/toolplane/host/result"
+	"github.com/toolplane/toolplane/host/token"
 	"github.com/toolplane/toolplane/web"
 )
 
@@ -30,6 +32,13 @@ type Options struct {
 	Logger *slog.Logger
 	// Listen replaces the configured address, "" leaves it.
 	Listen string
+	// Tokens are the bearer tokens that /mcp takes. Nil means none but Secrets.
+	Tokens *token.Store
+	// Secrets are further ones, by a name for who uses it.
+	Secrets map[string]token.Secret
+	// Join is a further one, for the processes of this user that find it in a file
+	// of [join]. To them the host proves that it knows it. Zero means none.
+	Join token.Secret
 	// AnyPort takes a free port where the one of the address is in use.
 	AnyPort bool
 	// CacheDir keeps compiled plugins between starts; "" compiles anew. See
@@ -38,6 +47,11 @@ type Options struct {
 	// Page serves the executor page below /executor/. Nil means the one that is
 	// built into the binary.
 	Page http.Handler
+
+	// runner replaces Python in tests.
+	runner mcpserver.Runner
+	// impatient makes the HTTP server give up sooner, in tests.
+	impatient func(*http.Server)
 }
 
 // A Host is a running Toolplane: HTTP server, plugins, stores, and the browser
@@ -49,8 +63,8 @@ type Options struct {
 // New returns before they are compiled; runs, calls and listings wait for those
 // that they need. A plugin that fails to load takes no other one with it.
 //
-// It ends in this order: no new runs and the end of those under way, the browser
-// and the pages' connections (while the server that they talk to still runs), the
+// It ends in this order: the MCP sessions over HTTP with their runs, no new runs
+// and the end of those under way, the browser and the pages' connections (while the server that they talk to still runs), the
 // HTTP server, the plugins, the result store.
 //
 // All methods are safe for concurrent use.
@@ -66,6 +80,9 @@ type Host struct {
 	registry *capability.Registry
 	bridge   *bridge.Bridge
 	executor *executor.Executor
+	mcp      *mcpserver.HTTP
+	bearers  *bearers
+	runner   mcpserver.Runner
 	plugins  *pluginSet
 	server   *http.Server
 
@@ -93,7 +110,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 	if o.Listen != "" {
 		address = o.Listen
 	}
-	listener, err := listen(ctx, address, listenOptions{allowRemote: cfg.Server.AllowRemote, anyPort: o.AnyPort, logger: o.Logger})
+	listener, err := listen(ctx, address, listenOptions{connections: connectionsFor(cfg), allowRemote: cfg.Server.AllowRemote, anyPort: o.AnyPort, logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +140,16 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 	})
 	guard := newGuard(cfg.Server, o.Logger.With("part", "http"))
 	h.executor = executor.New(h.executorOptions(guard))
+	h.bearers = newBearers(o)
+	h.runner = o.runner
+	if h.runner == nil {
+		h.runner = h
+	}
+	h.mcp = mcpserver.NewHTTP(h.mcpHTTPOptions())
 	h.server = newServer(guard.wrap(h.routes(o.Page)), o.Logger.With("part", "http"))
+	if o.impatient != nil {
+		o.impatient(h.server)
+	}
 	go h.serve()
 	h.plugins.load(cfg.Plugins)
 	o.Logger.Info("host started", "url", h.url, "version", o.Version, "plugins", len(cfg.Plugins))
@@ -251,6 +277,7 @@ func (h *Host) close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
 	}
+	failed("end MCP over HTTP", h.mcp.Close(ctx))
 	failed("end the executor", h.executor.Close(ctx))
 	if err := h.server.Shutdown(ctx); err != nil {
 		failed("end the HTTP server", err)

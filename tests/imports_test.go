@@ -42,6 +42,7 @@ var importRules = []importRule{
 	{"host/fold", []string{"host/jsonvalue"}, []string{"github.com/go-json-experiment/json"}, "previews and paths are pure functions of JSON text"},
 	{"host/search", []string{"host/capability"}, []string{"github.com/blevesearch/bleve/v2", "github.com/blevesearch/bleve_index_api"}, "an index over the registry's capabilities"},
 	{"host/token", nil, []string{"golang.org/x/sys"}, "a store of hashed secrets knows nobody who uses it"},
+	{"host/join", []string{"host/token"}, []string{"golang.org/x/sys"}, "it passes messages on to a host and starts none"},
 	{"host/demo", nil, nil, "embedded files only"},
 	{"host", []string{"config", "web", "wsbridge", "wsbridge/protocol", "host/..."}, []string{"github.com/gorilla/mux", "golang.org/x/sync"},
 		"package host wires the parts; nothing below it imports it"},

@@ -40,6 +40,14 @@ type Options struct {
 	RunTimeout, MaxRunTimeout time.Duration
 	// Store says whether save_result works here.
 	Store bool
+	// Index searches what Registry has. Required.
+	Index Index
+	// InlineCapabilities is the largest catalog that execute_code's description lists.
+	InlineCapabilities int
+	// Expose says which capabilities are tools of their own. Nil: none.
+	Expose *Exposure
+	// Call runs a capability for an exposed tool. Required where there is one.
+	Call func(ctx context.Context, inv capability.Invocation) (capability.Answer, *capability.Error)
 	// Results is the store behind result_query and folded answers. Nil: there's none.
 	Results Results
 	// Fold says which answers are folded.
@@ -68,6 +76,7 @@ type Server struct {
 
 	calls     tracker
 	documents documents
+	listing   listing
 
 	// life ends the calls under way when the process is to end: the SDK's own
 	// Close waits for them.
@@ -97,24 +106,33 @@ func New(o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolplane", Title: "Toolplane", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       slog.New(quietHandler{o.Logger.Handler()}),
-		// The set of tools is fixed, and nothing else is offered.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Capabilities: &mcp.ServerCapabilities{
+			Tools:     &mcp.ToolCapabilities{ListChanged: true},
+			Resources: &mcp.ResourceCapabilities{},
+			Logging:   &mcp.LoggingCapabilities{},
+		},
 		GetSessionID: o.getSessionID,
 	})
 	s.mcp.AddTool(searchTool(), s.tool(s.search))
 	s.mcp.AddTool(schemasTool(), s.tool(s.schemas))
-	s.mcp.AddTool(executeTool(o), s.tool(s.execute))
+	s.mcp.AddTool(executeTool(o, ""), s.tool(s.execute))
 	s.mcp.AddTool(queryTool(o), s.tool(s.query))
 	s.mcp.AddTool(resetTool(), s.tool(s.reset))
-	s.mcp.AddReceivingMiddleware(s.calls.middleware)
+	s.addResources()
+	s.mcp.AddReceivingMiddleware(s.calls.middleware, s.receive)
+	s.mcp.AddSendingMiddleware(s.send)
 	return s
 }
 
 func (o Options) getSessionID() string { return o.sessionID }
 
-const instructions = `Toolplane runs short Python snippets that call capabilities (tools of plugins) in a sandbox, so that large data needn't pass through you. ` +
-	`Find capabilities with search_capabilities; call them in a snippet with execute_code, filter and join there, and return only what you need to read. ` +
-	`Keep large data with save_result and load it in a later snippet by its handle.`
+const instructions = `Call capabilities (tools of plugins) from short Python snippets, so that large data needn't pass through you: ` +
+	`find them with search_capabilities, filter and join in execute_code, return only what you need to read. More: the resources toolplane://guide and toolplane://namespace.`
+
+// fixedTools are the tools that are there whatever the capabilities.
+var fixedTools = map[string]bool{
+	"search_capabilities": true, "get_capability_schemas": true, "execute_code": true, "result_query": true, "reset_session": true,
+}
 
 // Serve speaks MCP over in and out, one JSON message a line, until the client
 // closes in or ctx ends. It closes both. Nothing else may write to out.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolplane/toolplane/config"
@@ -64,8 +65,9 @@ type Options struct {
 // that they need. A plugin that fails to load takes no other one with it.
 //
 // It ends in this order: the MCP sessions over HTTP with their runs, no new runs
-// and the end of those under way, the browser and the pages' connections (while the server that they talk to still runs), the
-// HTTP server, the plugins, the result store.
+// and the end of those under way, the browser and the pages' connections (while the
+// server that they talk to still runs), the HTTP server, the plugins, the result
+// store.
 //
 // All methods are safe for concurrent use.
 type Host struct {
@@ -90,6 +92,7 @@ type Host struct {
 	// servedErr is why, valid once served is closed; nil after Close.
 	servedErr error
 
+	ending  atomic.Bool // from the call of Close on
 	closing sync.Once
 	closed  error
 }
@@ -277,6 +280,7 @@ func (h *Host) close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
 	}
+	h.ending.Store(true)
 	failed("end MCP over HTTP", h.mcp.Close(ctx))
 	failed("end the executor", h.executor.Close(ctx))
 	if err := h.server.Shutdown(ctx); err != nil {

@@ -80,7 +80,7 @@ func (h *Host) serveMCP(w http.ResponseWriter, r *http.Request) {
 // for, before it presents its token.
 func (h *Host) serveJoin(w http.ResponseWriter, r *http.Request) {
 	secret, ok := h.bearers.secrets[joinSubject]
-	if !ok {
+	if !ok || h.ending.Load() {
 		serveNotFound(w, r)
 		return
 	}

@@ -32,10 +32,12 @@ type Host struct {
 // transport goes straight to the host, whatever proxies the environment names.
 func transport() *http.Transport {
 	return &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: checkTimeout}).DialContext,
-		MaxIdleConnsPerHost: 8,
-		IdleConnTimeout:     30 * time.Second,
-		DisableCompression:  true,
+		DialContext:        (&net.Dialer{Timeout: checkTimeout}).DialContext,
+		DisableCompression: true,
+		// A request on a connection that the host is about to close may or may not
+		// reach it; one that can't connect didn't. On one machine connecting costs
+		// little.
+		DisableKeepAlives: true,
 	}
 }
 

@@ -236,15 +236,30 @@ func (h *HTTP) settle(s *session) {
 	}
 	h.mu.Lock()
 	h.count(s, true)
+	closed := h.closed
+	if !closed { // Close waits only for those that it knows of
+		h.watches.Add(1)
+	}
 	h.mu.Unlock()
 	h.o.Logger.Info("MCP session begun", "subject", s.subject, "sessions", h.Sessions())
-	h.watches.Go(func() {
-		_ = begun.Wait() // why it ended is of no interest
-		s.server.end()
-		_ = begun.Close() // so that the SDK forgets it, too
-		h.drop(s)
-		h.o.Logger.Info("MCP session ended", "subject", s.subject, "sessions", h.Sessions())
-	})
+	if closed {
+		h.finish(s)
+		h.watch(s, begun)
+		return
+	}
+	go func() {
+		defer h.watches.Done()
+		h.watch(s, begun)
+	}()
+}
+
+// watch waits for the end of a session, and tidies up after it.
+func (h *HTTP) watch(s *session, begun *mcp.ServerSession) {
+	_ = begun.Wait() // why it ended is of no interest
+	s.server.end()
+	_ = begun.Close() // so that the SDK forgets it, too
+	h.drop(s)
+	h.o.Logger.Info("MCP session ended", "subject", s.subject, "sessions", h.Sessions())
 }
 
 // enter finds the session of a request, and counts the request.
@@ -331,6 +346,6 @@ func (h *HTTP) finish(s *session) {
 	}
 	s.server.end()
 	for begun := range s.server.mcp.Sessions() {
-		h.watches.Go(func() { _ = begun.Close() })
+		go func() { _ = begun.Close() }() // its end is waited for by watch
 	}
 }

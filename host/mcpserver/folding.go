@@ -58,7 +58,7 @@ type folded struct {
 }
 
 // foldedSchema describes it, as part of the output schema of each tool that folds.
-const foldedSchema = `{"type":"object","description":"Stands for a value too large to send: its beginning (preview; shown says how much of each list, text and object) and its shape. result_query reads it by the handle.","properties":{"handle":{"type":"string"},"bytes":{"type":"integer"},"preview":{},"shape":{"type":"object"}},"required":["handle","preview","shape"]}`
+const foldedSchema = `{"type":"object","properties":{"handle":{"type":"string"},"bytes":{"type":"integer"},"preview":{},"shape":{"type":"object"}},"required":["handle","preview","shape"]}`
 
 // owner is whose stored values this server reads and makes.
 func (s *Server) owner() result.Owner {

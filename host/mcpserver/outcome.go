@@ -10,30 +10,22 @@ import (
 
 // executeSchema is the output schema of execute_code. Either value or folded is
 // there: a value that looks like a fold stands under value.
+//
+// It's short, because it's in every agent's context: what isn't listed may be there.
 const executeSchema = `{
 	"type": "object",
 	"properties": {
 		"ok": {"type": "boolean"},
-		"value": {"description": "What the snippet returned; null if it failed."},
+		"value": {},
 		"folded": ` + foldedSchema + `,
 		"stdout": {"type": "string"},
 		"stderr": {"type": "string"},
 		"error": {
 			"type": ["object", "null"],
-			"properties": {
-				"type": {"type": "string"},
-				"builtin": {"type": "string"},
-				"message": {"type": "string"},
-				"traceback": {"type": "string"}
-			},
-			"required": ["type", "builtin", "message", "traceback"]
+			"properties": {"type": {"type": "string"}, "builtin": {"type": "string"}, "message": {"type": "string"}, "traceback": {"type": "string"}}
 		},
-		"artifacts": {"type": "array", "items": {"type": "object"}},
-		"duration_ms": {"type": "number"},
-		"run_id": {"type": "string"},
-		"executor": {"type": "string"},
-		"output_truncated": {"type": "boolean"},
-		"tampered": {"type": "boolean"}
+		"artifacts": {"type": "array"},
+		"duration_ms": {"type": "number"}
 	},
 	"required": ["ok", "stdout", "stderr", "error", "artifacts", "duration_ms", "run_id", "executor"],
 	"oneOf": [{"required": ["value"]}, {"required": ["folded"]}]

@@ -16,14 +16,14 @@ func queryTool(o Options) *mcp.Tool {
 	return &mcp.Tool{
 		Name:  "result_query",
 		Title: "Read part of a stored result",
-		Description: fmt.Sprintf("Reads a slice, of at most %s, of a value that was folded or saved by save_result. ", sizeText(o.Fold.threshold())) +
-			`path: $.rows[2].title, $["odd key"], rows[-1] or /rows/2/title. offset and limit (or page and limit) cut lists, texts (by characters) and objects; fields picks keys of objects: ["id", "author.login"]. ` +
-			"To filter or count, load_result it in execute_code instead.",
+		Description: fmt.Sprintf("Reads at most %s of a folded or saved value. ", sizeText(o.Fold.threshold())) +
+			`path: $.rows[-1].title, $["odd key"], /rows/2. offset or page, and limit, cut lists, texts and objects; fields keeps keys: ["id", "author.login"]. ` +
+			"To filter or count, load_result it in a snippet.",
 		InputSchema: json.RawMessage(`{
 			"type": "object",
 			"properties": {
 				"handle": {"type": "string"},
-				"path": {"type": "string", "default": "$"},
+				"path": {"type": "string"},
 				"offset": {"type": "integer", "minimum": 0},
 				"limit": {"type": "integer", "minimum": 1},
 				"page": {"type": "integer", "minimum": 1},

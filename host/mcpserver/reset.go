@@ -18,12 +18,11 @@ type Session interface {
 
 func resetTool() *mcp.Tool {
 	return &mcp.Tool{
-		Name:         "reset_session",
-		Title:        "Reset the session",
-		Description:  "Forgets what runs leave to later runs of this session, and says what that was. Stored results stay.",
-		InputSchema:  json.RawMessage(`{"type":"object","additionalProperties":false}`),
-		OutputSchema: json.RawMessage(`{"type":"object","properties":{"forgot":{"type":"array","items":{"type":"string"}}},"required":["forgot"]}`),
-		Annotations:  &mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(bool)},
+		Name:        "reset_session",
+		Title:       "Reset the session",
+		Description: "Forgets what runs leave to later runs; stored results stay.",
+		InputSchema: json.RawMessage(`{"type":"object","additionalProperties":false}`),
+		Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 	}
 }
 

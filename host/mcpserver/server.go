@@ -33,6 +33,9 @@ type Options struct {
 	// Wait waits, within limits of its own, for capabilities that are still being
 	// loaded, and says what isn't there and why. Nil means that all are there.
 	Wait func(ctx context.Context) []string
+	// ListPatience is how long a listing of the tools waits so; default 3 s. The
+	// client is told of changes later on.
+	ListPatience time.Duration
 	// Scope and Subject are whose data the runs of this server use.
 	Scope, Subject string
 	// RunTimeout is the time limit of a run that asks for none, MaxRunTimeout the
@@ -101,6 +104,9 @@ func New(o Options) *Server {
 	if o.Wait == nil {
 		o.Wait = func(context.Context) []string { return nil }
 	}
+	if o.ListPatience <= 0 {
+		o.ListPatience = listPatience
+	}
 	s := &Server{o: o}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolplane", Title: "Toolplane", Version: o.Version}, &mcp.ServerOptions{
@@ -121,6 +127,7 @@ func New(o Options) *Server {
 	s.addResources()
 	s.mcp.AddReceivingMiddleware(s.calls.middleware, s.receive)
 	s.mcp.AddSendingMiddleware(s.send)
+	context.AfterFunc(s.life, o.Registry.Subscribe(s.refresh))
 	return s
 }
 

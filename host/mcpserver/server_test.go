@@ -125,7 +125,14 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	schemas := map[string]*jsonschema.Resolved{}
+	anything, err := (&jsonschema.Schema{}).Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tool := range list.Tools {
+		if tool.OutputSchema == nil {
+			continue // what's in the context of every agent is kept short
+		}
 		raw, err := json.Marshal(tool.OutputSchema)
 		if err != nil {
 			t.Fatal(err)
@@ -164,6 +171,9 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		if res.StructuredContent == nil {
 			t.Errorf("%s %s answers %v", c.tool, c.args, res.Content[0])
 			continue
+		}
+		if schemas[c.tool] == nil {
+			schemas[c.tool] = anything
 		}
 		if err := schemas[c.tool].Validate(res.StructuredContent); err != nil {
 			t.Errorf("%s %s: %v", c.tool, c.args, err)
@@ -313,6 +323,7 @@ func TestInitializeIsAnsweredAtOnce(t *testing.T) {
 		}
 		return nil
 	}
+	o.ListPatience = 10 * time.Millisecond
 	client := connect(t, o, nil) // initialize
 	if _, err := client.ListTools(t.Context(), nil); err != nil {
 		t.Fatal(err)

@@ -69,6 +69,13 @@ func (b *bridge) keep(generation int, m message) {
 	}
 }
 
+// isPending says whether a request of the agent's has no answer.
+func (b *bridge) isPending(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pending[id]
+}
+
 // unkeep forgets a request that gets an error after all.
 func (b *bridge) unkeep(m message) {
 	b.mu.Lock()

@@ -20,14 +20,12 @@ import (
 const (
 	// maxHostMessageBytes bounds a message of a host, whose own limits are lower.
 	maxHostMessageBytes = 512 << 20
-	// cancelAfter is how long a cancellation waits for the host to have begun with
-	// the request, where that doesn't show.
-	cancelAfter = 200 * time.Millisecond
 	// endTimeout is how long the end of a session may take.
 	endTimeout = 2 * time.Second
 	// A stream that breaks is resumed a few times.
 	resumeTries = 5
 	resumeAfter = 100 * time.Millisecond
+	cancelTries = 5
 )
 
 // remote is the session at a host that was joined.
@@ -45,74 +43,48 @@ type remote struct {
 	// Written by the initialize, before anything else is sent.
 	session, version string
 	full             bool
-
-	mu    sync.Mutex
-	begun map[string]chan struct{} // by request: closed when the host has begun with it
 }
 
 func newRemote(life context.Context, b *bridge, h *Host, generation int) *remote {
-	r := &remote{b: b, host: h, generation: generation, transport: transport(), begun: map[string]chan struct{}{}}
+	r := &remote{b: b, host: h, generation: generation, transport: transport()}
 	r.client = &http.Client{Transport: r.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	r.life, r.cancel = context.WithCancel(life)
 	return r
 }
 
 // deliver keeps the order that matters: nothing goes before the end of the
-// initialize, and a notification, such as a cancellation, not before what the
-// agent sent in front of it.
+// initialize, and nothing overtakes a notification.
 func (r *remote) deliver(m message) {
 	switch {
 	case m.method == "initialize":
 		r.request(m)
 	case m.isRequest():
-		begun := make(chan struct{})
-		r.mu.Lock()
-		r.begun[m.id] = begun
-		r.mu.Unlock()
-		r.work.Go(func() {
-			r.request(m)
-			r.hasBegun(m.id)
-		})
+		r.work.Go(func() { r.request(m) })
 	default:
-		if m.method == "notifications/cancelled" {
-			r.awaitBegun(m)
-		}
 		r.notify(m)
-		if m.method == "notifications/initialized" {
+		switch m.method {
+		case "notifications/initialized":
 			r.work.Go(r.listen)
+		case "notifications/cancelled":
+			r.work.Go(func() { r.insist(m) })
 		}
 	}
 }
 
-func (r *remote) hasBegun(id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if begun := r.begun[id]; begun != nil {
-		close(begun)
-		delete(r.begun, id)
-	}
-}
-
-// awaitBegun lets a cancellation not overtake its request, on another connection.
-func (r *remote) awaitBegun(m message) {
+// insist repeats a cancellation while its request has no answer: sent on another
+// connection, the first one may have overtaken the request, and is then passed over.
+func (r *remote) insist(m message) {
 	var params struct {
 		RequestID json.RawMessage `json:"requestId"`
 	}
 	if json.Unmarshal(m.params, &params) != nil {
 		return
 	}
-	r.mu.Lock()
-	begun := r.begun[string(params.RequestID)]
-	r.mu.Unlock()
-	if begun == nil {
-		return
-	}
-	patience := time.NewTimer(cancelAfter)
-	defer patience.Stop()
-	select {
-	case <-begun:
-	case <-patience.C:
-	case <-r.life.Done():
+	for try := range cancelTries {
+		if !r.pause(try) || !r.b.isPending(string(params.RequestID)) {
+			return
+		}
+		r.notify(m)
 	}
 }
 
@@ -151,7 +123,6 @@ func (r *remote) request(m message) {
 		return
 	}
 	defer func() { _ = res.Body.Close() }()
-	r.hasBegun(m.id)
 	if m.method == "initialize" {
 		r.session = res.Header.Get("Mcp-Session-Id")
 		if res.StatusCode == http.StatusServiceUnavailable && !strings.HasPrefix(m.id, ownID) {

@@ -20,6 +20,7 @@ import (
 	"github.com/toolplane/toolplane/host/mcpserver"
 	"github.com/toolplane/toolplane/host/plugin"
 	"github.com/toolplane/toolplane/host/result"
+	"github.com/toolplane/toolplane/host/search"
 	"github.com/toolplane/toolplane/host/token"
 	"github.com/toolplane/toolplane/web"
 )
@@ -59,15 +60,15 @@ type Options struct {
 // that runs snippets.
 //
 // It starts in this order: the listener (so that an address in use is the first
-// thing to fail), result store, registry, bridge, executor (which starts no browser
+// thing to fail), result store, registry, bridge, search index, executor (which starts no browser
 // before the first run), HTTP server, and then, in the background, the plugins.
 // New returns before they are compiled; runs, calls and listings wait for those
 // that they need. A plugin that fails to load takes no other one with it.
 //
 // It ends in this order: the MCP sessions over HTTP with their runs, no new runs
 // and the end of those under way, the browser and the pages' connections (while the
-// server that they talk to still runs), the HTTP server, the plugins, the result
-// store.
+// server that they talk to still runs), the HTTP server, the plugins, the search
+// index, the result store.
 //
 // All methods are safe for concurrent use.
 type Host struct {
@@ -82,6 +83,8 @@ type Host struct {
 	registry *capability.Registry
 	bridge   *bridge.Bridge
 	executor *executor.Executor
+	index    *search.Index
+	exposure *mcpserver.Exposure // nil when nothing is exposed
 	mcp      *mcpserver.HTTP
 	bearers  *bearers
 	runner   mcpserver.Runner
@@ -130,6 +133,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 	if r := cfg.Results; r.Enabled {
 		h.results = result.New(result.Options{
 			MaxEntries: r.MaxEntries, MaxTotalBytes: int64(r.MaxTotalBytes), MaxEntryBytes: int64(r.MaxEntryBytes), TTL: r.TTL,
+			MaxFolds: cfg.Fold.MaxEntries, MaxFoldBytes: int64(cfg.Fold.MaxTotalBytes),
 		})
 	}
 	h.bridge = bridge.New(bridge.Options{Registry: h.registry, Results: h.results, Logger: o.Logger.With("part", "bridge")})
@@ -138,6 +142,12 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 		_ = listener.Close()
 		return nil, fmt.Errorf("start the host: prepare plugins: %w", err)
 	}
+	if h.index, err = search.New(search.Options{Logger: o.Logger.With("part", "search")}); err != nil {
+		_ = listener.Close()
+		return nil, fmt.Errorf("start the host: prepare the search: %w", errors.Join(err, runtime.Close(ctx)))
+	}
+	h.index.Follow(h.registry)
+	h.exposure = mcpserver.NewExposure(cfg.MCP.Expose, h.registry, o.Logger.With("part", "mcp"))
 	h.plugins = newPluginSet(pluginSetOptions{
 		open: opener(runtime), close: runtime.Close, registry: h.registry, logger: o.Logger.With("part", "plugin"),
 	})
@@ -289,6 +299,7 @@ func (h *Host) close(ctx context.Context) error {
 	}
 	<-h.served
 	failed("end the plugins", h.plugins.end(ctx))
+	h.index.Close()
 	if h.results != nil {
 		h.results.Close()
 	}

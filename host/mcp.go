@@ -19,7 +19,7 @@ func (h *Host) NewMCP(scope, subject string) *mcpserver.Server {
 // mcpOptions is what every MCP server of this host stands on, whatever its
 // transport.
 func (h *Host) mcpOptions(scope, subject string) mcpserver.Options {
-	return mcpserver.Options{
+	return h.agentOptions(mcpserver.Options{
 		Version:       h.version,
 		Runner:        h.runner,
 		Registry:      h.registry,
@@ -32,7 +32,7 @@ func (h *Host) mcpOptions(scope, subject string) mcpserver.Options {
 		Store:         h.results != nil,
 		Linger:        h.cfg.Server.ShutdownTimeout,
 		Logger:        h.logger.With("part", "mcp"),
-	}
+	})
 }
 
 // Missing waits, as [Host.WaitPlugins] does, for plugins that are being loaded and

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 )
 
 // local is a host that runs in this process.
@@ -56,6 +57,12 @@ func (l *local) deliver(m message) {
 
 func (l *local) close() {
 	_ = l.in.Close()
-	l.cancel() // what it still owed was waited for
+	patience := time.NewTimer(endTimeout)
+	defer patience.Stop()
+	select {
+	case <-l.ended:
+	case <-patience.C: // what it still owed was waited for
+	}
+	l.cancel()
 	<-l.ended
 }

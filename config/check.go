@@ -16,10 +16,12 @@ import (
 // file is there or a port is free is for "toolplane doctor" to find out.
 
 var (
-	pluginName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
-	hostName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*\.?$`)
-	envName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	scheme     = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
+	pluginName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	hostName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*\.?$`)
+	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	exposedKind = regexp.MustCompile(`^[a-z]+$`)
+	exposedName = regexp.MustCompile(`^[A-Za-z0-9_-]*\*?[A-Za-z0-9_-]*$`)
+	scheme      = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 )
 
 func checkNotEmpty(s string) error {
@@ -132,6 +134,26 @@ func checkHostPath(s string) error {
 func checkGuestPath(s string) error {
 	if !path.IsAbs(s) || path.Clean(s) != s {
 		return fmt.Errorf(`%q must be where the plugin sees the folder: an absolute path without "..", such as "/data"`, s)
+	}
+	return nil
+}
+
+// checkExpose judges a pattern for capabilities, with the name that may follow it.
+// One that would fit anything is refused: it would put every schema into every
+// agent's context, which is what search is there to avoid.
+func checkExpose(s string) error {
+	pattern, as, renamed := strings.Cut(s, " as ")
+	if renamed && (!exposedName.MatchString(as) || as == "" || len(as) > 64) {
+		return fmt.Errorf(`%q: %q can't be a tool's name: 1 to 64 letters, digits, _ or -, and at most one * for the tool's own name`, s, as)
+	}
+	kind, rest, ok := strings.Cut(pattern, ":")
+	switch {
+	case strings.Trim(pattern, "*?:/ ") == "" || ok && strings.Trim(rest, "*?/") == "":
+		return fmt.Errorf(`%q would expose everything, with every schema in every agent's context; name a provider or a tag, such as "plugin:orders/*" or "tag:lookup"`, s)
+	case !ok || strings.TrimSpace(pattern) != pattern || !exposedKind.MatchString(kind):
+		return fmt.Errorf(`%q isn't a pattern: write a canonical name, such as "plugin:orders/list" or "plugin:orders/*", or "tag:NAME"`, s)
+	case len(pattern) > 256:
+		return fmt.Errorf("%.40q… has %d bytes, the limit is 256", pattern, len(pattern))
 	}
 	return nil
 }

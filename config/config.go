@@ -27,6 +27,8 @@ type Config struct {
 	Server   Server
 	Executor Executor
 	Results  Results
+	Fold     Fold
+	MCP      MCP
 	// Plugins by name, as in [plugins.NAME]. A name is a letter followed by up to
 	// 63 letters, digits, "_" or "-".
 	Plugins map[string]Plugin
@@ -75,6 +77,27 @@ type Results struct {
 	MaxTotalBytes Bytes         `toml:"max_total_bytes"`
 	MaxEntryBytes Bytes         `toml:"max_entry_bytes"`
 	TTL           time.Duration `toml:"ttl"`
+}
+
+// Fold is the table [fold]: what becomes of answers that are too large for a
+// model's context.
+type Fold struct {
+	Enabled        bool  `toml:"enabled"`
+	ThresholdBytes Bytes `toml:"threshold_bytes"`
+	MaxEntries     int   `toml:"max_entries"`
+	MaxTotalBytes  Bytes `toml:"max_total_bytes"`
+}
+
+// MCP is the table [mcp]: what agents are served.
+type MCP struct {
+	// Expose are patterns such as "plugin:orders/*", "tag:lookup", or
+	// "plugin:orders/list as find_orders".
+	Expose []string `toml:"expose"`
+	// InlineCapabilities is the largest catalog that is listed with execute_code
+	// itself; 0 lists none.
+	InlineCapabilities int           `toml:"inline_capabilities"`
+	MaxSessions        int           `toml:"max_sessions"`
+	SessionIdle        time.Duration `toml:"session_idle"`
 }
 
 // Plugin is one table [plugins.NAME]: a WebAssembly plugin and what it may do,
@@ -131,6 +154,18 @@ func Default() *Config {
 			MaxTotalBytes: 32 * MiB,
 			MaxEntryBytes: 8 * MiB,
 			TTL:           time.Hour,
+		},
+		Fold: Fold{
+			Enabled:        true,
+			ThresholdBytes: 16 * KiB,
+			MaxEntries:     64,
+			MaxTotalBytes:  32 * MiB,
+		},
+		MCP: MCP{
+			Expose:             []string{},
+			InlineCapabilities: 12,
+			MaxSessions:        256,
+			SessionIdle:        time.Hour,
 		},
 		Plugins: map[string]Plugin{},
 	}

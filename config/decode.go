@@ -46,6 +46,10 @@ func (d *decoder) decode() *Config {
 			d.table([]string{name}, executorTable, value, &c.Executor)
 		case "results":
 			d.table([]string{name}, resultsTable, value, &c.Results)
+		case "fold":
+			d.table([]string{name}, foldTable, value, &c.Fold)
+		case "mcp":
+			d.table([]string{name}, mcpTable, value, &c.MCP)
 		case "plugins":
 			d.plugins(value, c)
 		default:
@@ -58,7 +62,7 @@ func (d *decoder) decode() *Config {
 func (d *decoder) unknownTable(name string, value any) {
 	path := []string{name}
 	if _, isTable := value.(map[string]any); !isTable {
-		for _, t := range tables[:3] {
+		for _, t := range tables[:len(tables)-1] {
 			if nearest(name, names(t)) == name {
 				d.problem(path, "stands outside any table: it belongs under [%s]", t.name)
 				return

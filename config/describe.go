@@ -48,6 +48,8 @@ func Describe(c *Config, f Found) []Row {
 	add(serverTable, &c.Server, "server")
 	add(executorTable, &c.Executor, "executor")
 	add(resultsTable, &c.Results, "results")
+	add(foldTable, &c.Fold, "fold")
+	add(mcpTable, &c.MCP, "mcp")
 	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
 		p := c.Plugins[name]
 		add(pluginTable, &p, "plugins", name)

@@ -29,6 +29,8 @@ func Sample() []byte {
 	writeTable(&b, serverTable, "server", &c.Server)
 	writeTable(&b, executorTable, "executor", &c.Executor)
 	writeTable(&b, resultsTable, "results", &c.Results)
+	writeTable(&b, foldTable, "fold", &c.Fold)
+	writeTable(&b, mcpTable, "mcp", &c.MCP)
 	p := DefaultPlugin(BuiltinPrefix + "issues")
 	writeTable(&b, pluginTable, "plugins.issues", &p)
 	return b.Bytes()

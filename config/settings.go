@@ -34,7 +34,7 @@ type table struct {
 	settings []setting
 }
 
-var tables = []table{serverTable, executorTable, resultsTable, pluginTable}
+var tables = []table{serverTable, executorTable, resultsTable, foldTable, mcpTable, pluginTable}
 
 var serverTable = table{
 	name: "server",

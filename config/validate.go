@@ -76,6 +76,12 @@ func (c *Config) warnings() []conflict {
 	if c.Results.MaxEntryBytes > c.Server.MaxFrameBytes {
 		add(fmt.Sprintf("a value above server.max_frame_bytes (%s) can't reach the store; raise that, or lower this to it", c.Server.MaxFrameBytes), "results", "max_entry_bytes")
 	}
+	if c.Fold.Enabled && !c.Results.Enabled {
+		add("answers can't be folded without the result store ([results] enabled), so large ones reach the model whole", "fold", "enabled")
+	}
+	if c.Fold.Enabled && c.Fold.MaxTotalBytes < c.Fold.ThresholdBytes {
+		add(fmt.Sprintf("no answer above threshold_bytes (%s) can be kept, so all reach the model whole", c.Fold.ThresholdBytes), "fold", "max_total_bytes")
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
 		p := c.Plugins[name]
 		if p.MaxOutputBytes > c.Server.MaxFrameBytes {

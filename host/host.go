@@ -10,14 +10,18 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolplane/toolplane/config"
 	"github.com/toolplane/toolplane/host/bridge"
 	"github.com/toolplane/toolplane/host/capability"
 	"github.com/toolplane/toolplane/host/executor"
+	"github.com/toolplane/toolplane/host/mcpserver"
 	"github.com/toolplane/toolplane/host/plugin"
 	"github.com/toolplane/toolplane/host/result"
+	"github.com/toolplane/toolplane/host/search"
+	"github.com/toolplane/toolplane/host/token"
 	"github.com/toolplane/toolplane/web"
 )
 
@@ -30,6 +34,13 @@ type Options struct {
 	Logger *slog.Logger
 	// Listen replaces the configured address, "" leaves it.
 	Listen string
+	// Tokens are the bearer tokens that /mcp takes. Nil means none but Secrets.
+	Tokens *token.Store
+	// Secrets are further ones, by a name for who uses it.
+	Secrets map[string]token.Secret
+	// Join is a further one, for the processes of this user that find it in a file
+	// of [join]. To them the host proves that it knows it. Zero means none.
+	Join token.Secret
 	// AnyPort takes a free port where the one of the address is in use.
 	AnyPort bool
 	// CacheDir keeps compiled plugins between starts; "" compiles anew. See
@@ -38,20 +49,26 @@ type Options struct {
 	// Page serves the executor page below /executor/. Nil means the one that is
 	// built into the binary.
 	Page http.Handler
+
+	// runner replaces Python in tests.
+	runner mcpserver.Runner
+	// impatient makes the HTTP server give up sooner, in tests.
+	impatient func(*http.Server)
 }
 
 // A Host is a running Toolplane: HTTP server, plugins, stores, and the browser
 // that runs snippets.
 //
 // It starts in this order: the listener (so that an address in use is the first
-// thing to fail), result store, registry, bridge, executor (which starts no browser
+// thing to fail), result store, registry, bridge, search index, executor (which starts no browser
 // before the first run), HTTP server, and then, in the background, the plugins.
 // New returns before they are compiled; runs, calls and listings wait for those
 // that they need. A plugin that fails to load takes no other one with it.
 //
-// It ends in this order: no new runs and the end of those under way, the browser
-// and the pages' connections (while the server that they talk to still runs), the
-// HTTP server, the plugins, the result store.
+// It ends in this order: the MCP sessions over HTTP with their runs, no new runs
+// and the end of those under way, the browser and the pages' connections (while the
+// server that they talk to still runs), the HTTP server, the plugins, the search
+// index, the result store.
 //
 // All methods are safe for concurrent use.
 type Host struct {
@@ -66,6 +83,11 @@ type Host struct {
 	registry *capability.Registry
 	bridge   *bridge.Bridge
 	executor *executor.Executor
+	index    *search.Index
+	exposure *mcpserver.Exposure // nil when nothing is exposed
+	mcp      *mcpserver.HTTP
+	bearers  *bearers
+	runner   mcpserver.Runner
 	plugins  *pluginSet
 	server   *http.Server
 
@@ -73,6 +95,7 @@ type Host struct {
 	// servedErr is why, valid once served is closed; nil after Close.
 	servedErr error
 
+	ending  atomic.Bool // from the call of Close on
 	closing sync.Once
 	closed  error
 }
@@ -93,7 +116,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 	if o.Listen != "" {
 		address = o.Listen
 	}
-	listener, err := listen(ctx, address, listenOptions{allowRemote: cfg.Server.AllowRemote, anyPort: o.AnyPort, logger: o.Logger})
+	listener, err := listen(ctx, address, listenOptions{connections: connectionsFor(cfg), allowRemote: cfg.Server.AllowRemote, anyPort: o.AnyPort, logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +133,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 	if r := cfg.Results; r.Enabled {
 		h.results = result.New(result.Options{
 			MaxEntries: r.MaxEntries, MaxTotalBytes: int64(r.MaxTotalBytes), MaxEntryBytes: int64(r.MaxEntryBytes), TTL: r.TTL,
+			MaxFolds: cfg.Fold.MaxEntries, MaxFoldBytes: int64(cfg.Fold.MaxTotalBytes),
 		})
 	}
 	h.bridge = bridge.New(bridge.Options{Registry: h.registry, Results: h.results, Logger: o.Logger.With("part", "bridge")})
@@ -118,12 +142,27 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 		_ = listener.Close()
 		return nil, fmt.Errorf("start the host: prepare plugins: %w", err)
 	}
+	if h.index, err = search.New(search.Options{Logger: o.Logger.With("part", "search")}); err != nil {
+		_ = listener.Close()
+		return nil, fmt.Errorf("start the host: prepare the search: %w", errors.Join(err, runtime.Close(ctx)))
+	}
+	h.index.Follow(h.registry)
+	h.exposure = mcpserver.NewExposure(cfg.MCP.Expose, h.registry, o.Logger.With("part", "mcp"))
 	h.plugins = newPluginSet(pluginSetOptions{
 		open: opener(runtime), close: runtime.Close, registry: h.registry, logger: o.Logger.With("part", "plugin"),
 	})
 	guard := newGuard(cfg.Server, o.Logger.With("part", "http"))
 	h.executor = executor.New(h.executorOptions(guard))
+	h.bearers = newBearers(o)
+	h.runner = o.runner
+	if h.runner == nil {
+		h.runner = h
+	}
+	h.mcp = mcpserver.NewHTTP(h.mcpHTTPOptions())
 	h.server = newServer(guard.wrap(h.routes(o.Page)), o.Logger.With("part", "http"))
+	if o.impatient != nil {
+		o.impatient(h.server)
+	}
 	go h.serve()
 	h.plugins.load(cfg.Plugins)
 	o.Logger.Info("host started", "url", h.url, "version", o.Version, "plugins", len(cfg.Plugins))
@@ -251,6 +290,8 @@ func (h *Host) close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
 	}
+	h.ending.Store(true)
+	failed("end MCP over HTTP", h.mcp.Close(ctx))
 	failed("end the executor", h.executor.Close(ctx))
 	if err := h.server.Shutdown(ctx); err != nil {
 		failed("end the HTTP server", err)
@@ -258,6 +299,7 @@ func (h *Host) close(ctx context.Context) error {
 	}
 	<-h.served
 	failed("end the plugins", h.plugins.end(ctx))
+	h.index.Close()
 	if h.results != nil {
 		h.results.Close()
 	}

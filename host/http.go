@@ -39,6 +39,8 @@ func (h *Host) routes(page http.Handler) http.Handler {
 	r.Handle("/ws", only("GET", h.executor.Hub()))
 	r.PathPrefix("/executor/").Handler(only("GET, HEAD", page))
 	r.Handle("/executor", only("GET, HEAD", http.RedirectHandler("/executor/", http.StatusPermanentRedirect)))
+	r.Handle("/mcp", http.HandlerFunc(h.serveMCP))
+	r.Handle("/join", only("POST", http.HandlerFunc(h.serveJoin)))
 	r.Handle("/healthz", only("GET, HEAD", http.HandlerFunc(h.serveHealth)))
 	r.Handle("/", only("GET, HEAD", http.HandlerFunc(h.serveRoot)))
 	r.NotFoundHandler = http.HandlerFunc(serveNotFound)
@@ -47,6 +49,7 @@ func (h *Host) routes(page http.Handler) http.Handler {
 
 const paths = `  /executor/  the page that runs Python, opened by the host itself
   /ws         the WebSocket of that page (subprotocol toolplane.v1)
+  /mcp        for agents: MCP over streamable HTTP, with a bearer token
   /healthz    the state of this host, as JSON
 `
 

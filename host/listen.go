@@ -13,12 +13,17 @@ import (
 	"github.com/toolplane/toolplane/config"
 )
 
-// maxConnections bounds the HTTP connections, WebSockets included. A page needs
-// about seven.
-const maxConnections = 256
+// baseConnections bounds the HTTP connections, WebSockets included, besides those
+// of MCP sessions. A page needs about seven.
+const baseConnections = 256
+
+// connectionsFor is how many connections a configuration needs at once: an MCP
+// session has a stream, and mostly one request under way.
+func connectionsFor(cfg *config.Config) int { return baseConnections + 3*cfg.MCP.MaxSessions }
 
 type listenOptions struct {
 	allowRemote, anyPort bool
+	connections          int
 	logger               *slog.Logger
 }
 
@@ -41,7 +46,7 @@ func listen(ctx context.Context, address string, o listenOptions) (net.Listener,
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	return &limitedListener{Listener: l, free: make(chan struct{}, maxConnections), logger: o.logger}, nil
+	return &limitedListener{Listener: l, free: make(chan struct{}, o.connections), logger: o.logger}, nil
 }
 
 // baseURL is how this machine reaches a listener.

@@ -26,7 +26,13 @@ func startAgent(t *testing.T) *agent {
 	t.Helper()
 	dir := t.TempDir()
 	writeConfig(t, dir, "[plugins.issues]\nsource = \"builtin:issues\"\n[executor]\nmax_run_timeout = \"2m\"\n")
-	a := &agent{cmd: exec.Command(binary, "serve", "mcp", "--config", dir+"/toolplane.toml"), progress: make(chan string, 100)}
+	return startAgentWith(t, dir+"/toolplane.toml")
+}
+
+// startAgentWith starts an agent with a configuration.
+func startAgentWith(t *testing.T, configFile string) *agent {
+	t.Helper()
+	a := &agent{cmd: exec.Command(binary, "serve", "mcp", "--config", configFile), progress: make(chan string, 100)}
 	a.cmd.Stderr = os.Stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "tests", Version: "1"}, &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {

@@ -31,6 +31,11 @@ func TestMain(m *testing.M) {
 			}
 		}
 		binary = filepath.Join(dir, "toolplane")
+		// Hosts and tokens of these tests alone: nothing of the user's own is joined.
+		if err := os.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		build := exec.Command("go", "build", "-o", binary, "../cmd/toolplane")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {

@@ -132,7 +132,7 @@ func (a *app) root() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.configFile, "config", "c", "", "configuration file (default: $TOOLPLANE_CONFIG, ./toolplane.toml, or the user's own)")
 	flags.StringVar(&a.logLevel, "log-level", "", "debug, info, warn or error, to stderr (default: info for serve, else warn)")
-	root.AddCommand(a.demo(), a.run(), a.serve(), a.plugin(), a.config(), a.init(), a.doctor(), a.version())
+	root.AddCommand(a.demo(), a.run(), a.serve(), a.plugin(), a.config(), a.init(), a.token(), a.doctor(), a.version())
 	for _, c := range root.Commands() {
 		a.markRunning(c)
 	}

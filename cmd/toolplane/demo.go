@@ -85,7 +85,7 @@ func (a *app) runDemo(ctx context.Context, asJSON bool) error {
 	}
 	defer a.close(h)
 	err = step("load the plugin", func() error {
-		for _, failure := range pluginFailures(h.WaitPlugins(ctx)) {
+		for _, failure := range h.Missing(ctx) {
 			return &exitError{exitFailed, fmt.Errorf("%s", failure)}
 		}
 		return nil

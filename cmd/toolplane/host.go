@@ -98,20 +98,6 @@ func (a *app) close(h *host.Host) {
 	}
 }
 
-// pluginFailures says which plugins couldn't be loaded.
-func pluginFailures(states []host.PluginState) []string {
-	var out []string
-	for _, p := range states {
-		switch p.State {
-		case host.PluginFailed:
-			out = append(out, fmt.Sprintf("The plugin %s isn't available: %s", p.Name, p.Error))
-		case host.PluginLoading:
-			out = append(out, fmt.Sprintf("The plugin %s is still being loaded; ask again later.", p.Name))
-		}
-	}
-	return out
-}
-
 // noArgs refuses arguments, with a sentence in place of cobra's.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {

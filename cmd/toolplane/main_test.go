@@ -54,10 +54,10 @@ func newTestApp(t *testing.T) *testApp {
 	t.Helper()
 	dir := t.TempDir()
 	t.Chdir(dir)
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "HOME"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "HOME"} {
 		t.Setenv(name, filepath.Join(dir, "user"))
 	}
-	for _, name := range []string{"TOOLPLANE_CONFIG", "TOOLPLANE_BROWSER"} {
+	for _, name := range []string{"TOOLPLANE_CONFIG", "TOOLPLANE_BROWSER", "TOOLPLANE_TOKEN"} {
 		t.Setenv(name, "")
 	}
 	a := &testApp{out: &safeBuffer{}, err: &safeBuffer{}, dir: dir}
@@ -96,7 +96,7 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{"dmeo", "toolplane: unknown command \"dmeo\" for \"toolplane\"; did you mean demo?\n"},
-		{"zebra", "toolplane: unknown command \"zebra\" for \"toolplane\"; there are: config, demo, doctor, init, plugin, run, serve, version\n"},
+		{"zebra", "toolplane: unknown command \"zebra\" for \"toolplane\"; there are: config, demo, doctor, init, plugin, run, serve, token, version\n"},
 		{"serve mpc", "toolplane: unknown command \"mpc\" for \"toolplane serve\"; did you mean mcp?\nSee: toolplane serve --help\n"},
 		{"plugin call2", "toolplane: unknown command \"call2\" for \"toolplane plugin\"; did you mean call?\n"},
 		{"config zebra", "toolplane: unknown command \"zebra\" for \"toolplane config\"; there are: check\n"},

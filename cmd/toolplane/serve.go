@@ -39,12 +39,15 @@ func (a *app) serve() *cobra.Command {
 	var o serveOptions
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve HTTP: the executor page, /ws and /healthz",
-		Long: `Serves HTTP until it's interrupted: the page that runs Python (/executor/), its
-WebSocket (/ws) and the state of the host (/healthz). It listens on this machine
-only, and answers requests that are addressed to it by a name of its own.
+		Short: "Serve HTTP: agents at /mcp, the executor page, /ws and /healthz",
+		Long: `Serves HTTP until it's interrupted: agents (/mcp, with a bearer token), the page
+that runs Python (/executor/), its WebSocket (/ws) and the state of the host
+(/healthz). It listens on this machine only, and answers requests that are
+addressed to it by a name of its own.
 
-For agents, see: toolplane serve mcp`,
+An agent needs a token: toolplane token new NAME; or $TOOLPLANE_TOKEN, where that's
+set for this command. Agents that start "toolplane serve mcp" with the same
+configuration join this host by themselves.`,
 		Example: `  toolplane serve
   toolplane serve --listen 127.0.0.1:0 --plugin issues=builtin:issues
   curl -s http://127.0.0.1:7350/healthz`,
@@ -69,16 +72,21 @@ func (a *app) serveHTTP(ctx context.Context, o serveOptions) error {
 	if err := o.apply(cfg); err != nil {
 		return err
 	}
-	h, err := a.open(ctx, cfg, "info", host.Options{})
+	where, err := place(cfg, found)
+	if err != nil {
+		a.complain("toolplane: warning: this host can't be joined: %v\n", err)
+	}
+	h, end, err := a.openServing(ctx, cfg, where, "info", "")
 	if err != nil {
 		return err
 	}
-	defer a.close(h)
+	defer end()
 	from := found.Path
 	if from == "" {
 		from = found.Origin
 	}
 	a.printf("Toolplane %s listens on %s (configuration: %s)\n", readVersion().Version, h.URL(), from)
+	a.printf("Agents: %s/mcp (a token: toolplane token new NAME)\n", h.URL())
 	for _, p := range h.WaitPlugins(ctx) { // the log tells of those that failed
 		if p.State == host.PluginReady {
 			a.printf("Plugin %s: %s\n", p.Name, strings.Join(p.Tools, ", "))

@@ -57,21 +57,36 @@ func New(o Options) *Bridge {
 //
 // Call returns when the provider does, which is soon after ctx ends at the latest.
 func (b *Bridge) Call(ctx context.Context, c Caller, name string, args json.RawMessage) (json.RawMessage, *capability.Error) {
+	answer, err := b.Answer(ctx, c, Request{Name: name, Arguments: args})
+	return answer.Value, err
+}
+
+// Request is one call with what only a caller outside of runs has.
+type Request struct {
+	Name      string
+	Arguments json.RawMessage
+	// Progress takes reports while the call runs; nil when nobody wants them.
+	Progress func(done, total float64, message string)
+}
+
+// Answer is [Bridge.Call] with the whole answer: its value, and the MCP content as
+// the provider sent it.
+func (b *Bridge) Answer(ctx context.Context, c Caller, r Request) (capability.Answer, *capability.Error) {
 	start := time.Now()
-	shown := name
-	value, err := b.dispatch(ctx, c, &shown, args)
+	shown := r.Name
+	answer, err := b.dispatch(ctx, c, &shown, r)
 	attrs := []slog.Attr{
 		slog.String("run", c.RunID), slog.String("capability", shown), slog.Duration("took", time.Since(start)),
-		slog.Int("argument_bytes", len(args)), slog.Int("answer_bytes", len(value)),
+		slog.Int("argument_bytes", len(r.Arguments)), slog.Int("answer_bytes", len(answer.Value)),
 	}
 	if err != nil {
 		failure := presentable(err, shown)
 		attrs = append(attrs, slog.String("builtin", string(failure.Builtin)), slog.String("type", failure.Type))
 		b.log.LogAttrs(ctx, slog.LevelInfo, "call failed", attrs...)
-		return nil, failure
+		return capability.Answer{}, failure
 	}
 	b.log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
-	return value, nil
+	return answer, nil
 }
 
 // Describe resolves a name as Call does, the hidden capabilities of the store
@@ -86,37 +101,47 @@ func (b *Bridge) Describe(name string) (capability.Capability, error) {
 
 // dispatch finds who answers to the name. It replaces an unknown one, which a
 // snippet made up and which may hold anything, by a stand-in for the log.
-func (b *Bridge) dispatch(ctx context.Context, c Caller, name *string, args json.RawMessage) (json.RawMessage, error) {
+func (b *Bridge) dispatch(ctx context.Context, c Caller, shown *string, r Request) (capability.Answer, error) {
+	var none capability.Answer
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return none, err
 	}
-	if s := findStoreVerb(*name); s != nil {
-		return b.callStore(c, s, args)
+	if s := findStoreVerb(r.Name); s != nil {
+		value, err := b.callStore(c, s, r.Arguments)
+		return capability.Answer{Value: value}, err
 	}
-	asked := *name
+	asked := r.Name
 	_, provider, err := b.registry.Lookup(asked)
 	if err != nil {
-		*name = "unknown"
-		return nil, err
+		*shown = "unknown"
+		return none, err
 	}
-	if args, err = b.checkArguments(asked, args); err != nil {
-		return nil, err
+	args, err := b.checkArguments(c, asked, r.Arguments)
+	if err != nil {
+		return none, err
 	}
 	answer, err := b.run(ctx, provider, capability.Invocation{
-		Scope: c.Scope, Subject: c.Subject, RunID: c.RunID, Capability: asked, Arguments: args,
+		Scope: c.Scope, Subject: c.Subject, RunID: c.RunID, Capability: asked, Arguments: args, Progress: r.Progress,
 	})
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if err := jsonvalue.Check(answer.Value); err != nil {
-		return nil, capability.Errorf(capability.RuntimeError, failureType(asked),
+		return none, capability.Errorf(capability.RuntimeError, failureType(asked),
 			"the answer of %s isn't a value that can be passed on: %w", asked, rooted(err, "answer"))
 	}
-	return answer.Value, nil
+	if answer.Content != nil {
+		if err := jsonvalue.Check(answer.Content); err != nil {
+			return none, capability.Errorf(capability.RuntimeError, failureType(asked),
+				"the content of the answer of %s can't be passed on: %w", asked, rooted(err, "content"))
+		}
+	}
+	return answer, nil
 }
 
-// checkArguments refuses what no provider should have to see.
-func (b *Bridge) checkArguments(name string, args json.RawMessage) (json.RawMessage, error) {
+// checkArguments puts stored values in the place of their handles and refuses what
+// no provider should have to see.
+func (b *Bridge) checkArguments(c Caller, name string, args json.RawMessage) (json.RawMessage, error) {
 	refuse := func(format string, a ...any) error {
 		e := capability.Errorf(capability.ValueError, capability.InvalidArgumentsError, format, a...)
 		e.Message = "invalid arguments for " + name + ": " + e.Message
@@ -128,6 +153,16 @@ func (b *Bridge) checkArguments(name string, args json.RawMessage) (json.RawMess
 	args = orEmpty(args)
 	if err := jsonvalue.Check(args); err != nil {
 		return nil, refuse("%w", rooted(err, ""))
+	}
+	args, found, err := b.resolve(c, args)
+	if err != nil {
+		return nil, refuseHandle(name, err)
+	}
+	if found {
+		// Each value is fine; but put inside others they may nest too deep.
+		if err := jsonvalue.Check(args); err != nil {
+			return nil, refuse("with the stored value in its place, %w", rooted(err, ""))
+		}
 	}
 	if twice := repeated(args); twice != "" {
 		return nil, refuse("the argument %q is given twice", twice)

@@ -11,5 +11,9 @@
 // It logs what happened, never with what: no arguments, values, messages, labels
 // or handles.
 //
-// Imports: capability, result and jsonvalue. It knows no provider and no wire.
+// An argument {"$result": "res_…", "path": "/rows"} is replaced by what is stored
+// there for the caller, so that a large value passes from one capability to another
+// without a detour through a snippet or a model.
+//
+// Imports: capability, result, fold and jsonvalue. It knows no provider and no wire.
 package bridge

@@ -30,6 +30,9 @@ func parseArguments(raw json.RawMessage) (arguments, error) {
 func (a arguments) only(names ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		if !slices.Contains(names, name) {
+			if len(names) == 0 {
+				return fmt.Errorf("unknown argument %q; this tool takes none", name)
+			}
 			return fmt.Errorf("unknown argument %q; there are: %s", name, strings.Join(names, ", "))
 		}
 	}

@@ -13,69 +13,55 @@ import (
 	"github.com/toolplane/toolplane/host/executor"
 )
 
-func executeTool(o Options) *mcp.Tool {
+func executeTool(o Options, catalog string) *mcp.Tool {
 	return &mcp.Tool{
 		Name:        "execute_code",
 		Title:       "Execute Python code",
-		Description: executeDescription(o),
+		Description: executeDescription(o, catalog),
 		InputSchema: json.RawMessage(fmt.Sprintf(`{
 			"type": "object",
 			"properties": {
-				"code": {"type": "string", "description": "Python source. Top-level await and return work."},
-				"inputs": {"type": "object", "description": "JSON values that the snippet finds as inputs[\"name\"]."},
-				"fresh": {"type": "boolean", "default": false, "description": "Asks for a pristine interpreter. Every run has one in this version."},
-				"timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": %s, "description": "Time limit of this run. Default %s."}
+				"code": {"type": "string", "description": "top-level await and return work"},
+				"inputs": {"type": "object"},
+				"fresh": {"type": "boolean", "default": false, "description": %s},
+				"timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": %s, "default": %s}
 			},
 			"required": ["code"],
 			"additionalProperties": false
-		}`, seconds(o.MaxRunTimeout), seconds(o.RunTimeout))),
-		OutputSchema: json.RawMessage(`{
-			"type": "object",
-			"properties": {
-				"ok": {"type": "boolean"},
-				"value": {"description": "What the snippet returned; null if it failed."},
-				"stdout": {"type": "string"},
-				"stderr": {"type": "string"},
-				"error": {
-					"anyOf": [
-						{"type": "null"},
-						{
-							"type": "object",
-							"properties": {
-								"type": {"type": "string", "description": "Class of the exception."},
-								"builtin": {"type": "string", "description": "Python builtin that it derives from."},
-								"message": {"type": "string"},
-								"traceback": {"type": "string"}
-							},
-							"required": ["type", "builtin", "message", "traceback"]
-						}
-					]
-				},
-				"artifacts": {"type": "array", "items": {"type": "object"}},
-				"duration_ms": {"type": "number"},
-				"run_id": {"type": "string"},
-				"executor": {"type": "string"},
-				"output_truncated": {"type": "boolean", "description": "Output above the limit was cut."},
-				"tampered": {"type": "boolean", "description": "The snippet attacked its sandbox."}
-			},
-			"required": ["ok", "value", "stdout", "stderr", "error", "artifacts", "duration_ms", "run_id", "executor"]
-		}`),
+		}`, jsonString(o.freshMeans()), seconds(o.MaxRunTimeout), seconds(o.RunTimeout))),
+		OutputSchema: json.RawMessage(executeSchema),
 	}
 }
 
-func executeDescription(o Options) string {
+func (o Options) freshMeans() string {
+	if o.Session == nil {
+		return "no effect: every run is"
+	}
+	return "apart from the session"
+}
+
+func executeDescription(o Options, catalog string) string {
 	var b strings.Builder
-	b.WriteString("Runs a Python snippet in a sandbox (pyodide: standard library, no network, no files of this machine) and answers with the JSON value that it returns.\n")
-	b.WriteString("- Call capabilities with await, as search_capabilities shows: `await issues_list(count=10)`, or `await call_tool(\"plugin:issues/list\", {\"count\": 10})`. " +
-		"Calls at the same time: `await asyncio.gather(...)`. Failures are Python exceptions: ValueError, PermissionError, LookupError, TimeoutError, MemoryError, RuntimeError.\n")
-	b.WriteString("- `return VALUE`, or end with an expression, to answer. Filter, join and count in the snippet; return only what you need to read.\n")
+	b.WriteString("Runs a Python snippet in a sandbox (pyodide: standard library, no packages, no network, no files) and answers with the JSON value that it returns or ends with.\n")
+	b.WriteString("- Call capabilities as search_capabilities shows: `await issues_list(count=10)` or `await call_tool(\"plugin:issues/list\", {\"count\": 10})`; " +
+		"many at once with `await asyncio.gather(*calls)`. Failures raise ValueError, LookupError, PermissionError, TimeoutError, MemoryError, RuntimeError.\n")
+	b.WriteString("- Filter, join and count here; return only what you need to read.")
+	if o.Fold.Enabled && o.Results != nil {
+		fmt.Fprintf(&b, " Over %s it comes folded: preview, shape, and a handle for result_query.", sizeText(o.Fold.threshold()))
+	}
+	b.WriteByte('\n')
 	if o.Store {
-		b.WriteString("- Keep large data on the host: `handle = await save_result(value)`, and in a later run `value = await load_result(handle)`.\n")
+		b.WriteString("- `h = await save_result(value)` keeps a value; later `await load_result(h)`, any handle. An argument {\"$result\": h, \"path\": \"/rows\"} passes it on unseen.\n")
 	} else {
 		b.WriteString("- save_result is turned off on this server.\n")
 	}
-	b.WriteString("- Each run has a fresh interpreter. `_` is what the previous successful run returned (up to 1 MiB), `inputs[\"name\"]` what you pass in.\n")
-	fmt.Fprintf(&b, "- Time limit %s s, up to %s s with timeout_seconds.", seconds(o.RunTimeout), seconds(o.MaxRunTimeout))
+	if o.Session == nil {
+		b.WriteString("- No session: each run is fresh. `_` is the last run's value (up to 1 MiB), `inputs[\"name\"]` what you pass.\n")
+	} else {
+		b.WriteString("- Variables stay until reset_session. `_` is the last run's value, `inputs[\"name\"]` what you pass.\n")
+	}
+	fmt.Fprintf(&b, "- Time limit %s s, at most %s s.", seconds(o.RunTimeout), seconds(o.MaxRunTimeout))
+	b.WriteString(catalog)
 	return b.String()
 }
 
@@ -85,6 +71,9 @@ func seconds(d time.Duration) string {
 }
 
 func (s *Server) execute(ctx context.Context, req *mcp.CallToolRequest, args arguments) (*answer, error) {
+	if args.has("packages") {
+		return nil, errors.New("packages can't be installed yet on this server: a snippet has Python's standard library and the capabilities")
+	}
 	if err := args.only("code", "inputs", "fresh", "timeout_seconds"); err != nil {
 		return nil, err
 	}
@@ -102,9 +91,7 @@ func (s *Server) execute(ctx context.Context, req *mcp.CallToolRequest, args arg
 			return nil, err
 		}
 	}
-	if token := req.Params.GetProgressToken(); token != nil {
-		run.OnOutput = progress(ctx, req.Session, token)
-	}
+	run.OnOutput = s.output(ctx, req)
 	s.mu.Lock()
 	run.Previous = s.previous
 	s.mu.Unlock()
@@ -118,16 +105,12 @@ func (s *Server) execute(ctx context.Context, req *mcp.CallToolRequest, args arg
 		}
 		s.mu.Unlock()
 	}
-	structured, err := res.JSON()
-	if err != nil {
-		return nil, fmt.Errorf("encode the result: %w", err)
-	}
-	text := resultText(res)
-	if res.Error != nil && (res.Error.Type == "NameError" || res.Error.Type == "UnknownCapabilityError") {
+	a, err := s.outcome(res)
+	if err == nil && res.Error != nil && (res.Error.Type == "NameError" || res.Error.Type == "UnknownCapabilityError") {
 		// The name may be that of a plugin that isn't there.
-		text = strings.Join(append([]string{text}, s.o.Wait(ctx)...), "\n\n")
+		a.text = strings.Join(append([]string{a.text}, s.o.Wait(ctx)...), "\n\n")
 	}
-	return &answer{structured: structured, text: text, failed: !res.OK}, nil
+	return a, err
 }
 
 func (s *Server) timeout(args arguments, into *time.Duration) error {
@@ -147,39 +130,25 @@ func (s *Server) timeout(args arguments, into *time.Duration) error {
 	return nil
 }
 
-// progress sends what a run prints, as it prints it. A failure to do so is not
-// the run's: the client is gone, and the end of its session ends the run.
-func progress(ctx context.Context, session *mcp.ServerSession, token any) func(stream, text string) {
-	sent := 0
-	return func(_, text string) {
-		sent += len(text)
-		_ = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(sent), Message: text})
+// output passes on what a run prints, as it prints it: as progress where the
+// client has sent a token, and as log messages where it has asked for those. It's
+// nil when nobody wants it. A failure to do so is not the run's: the client is
+// gone, and the end of its session ends the run.
+func (s *Server) output(ctx context.Context, req *mcp.CallToolRequest) func(stream, text string) {
+	token := req.Params.GetProgressToken()
+	_, asked := req.Params.GetMeta()[mcp.MetaKeyLogLevel]
+	logs := asked || s.listing.logging.Load()
+	if token == nil && !logs {
+		return nil
 	}
-}
-
-// resultText is a result for a reader: the value first, then what else there is.
-func resultText(res *executor.Result) string {
-	var parts []string
-	if res.OK {
-		parts = append(parts, string(res.Value))
-	} else if e := res.Error; e != nil {
-		if trace := strings.TrimSpace(e.Traceback); trace != "" {
-			parts = append(parts, trace)
-			if !strings.Contains(trace, e.Message) {
-				parts = append(parts, e.Type+": "+e.Message)
-			}
-		} else {
-			parts = append(parts, e.Type+": "+e.Message)
+	sent := 0
+	return func(stream, text string) {
+		sent += len(text)
+		if token != nil {
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(sent), Message: text})
+		}
+		if logs { // the session knows from which level on
+			_ = req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Logger: "execute_code." + stream, Data: text})
 		}
 	}
-	if res.Stdout != "" {
-		parts = append(parts, "stdout:\n"+strings.TrimSuffix(res.Stdout, "\n"))
-	}
-	if res.Stderr != "" {
-		parts = append(parts, "stderr:\n"+strings.TrimSuffix(res.Stderr, "\n"))
-	}
-	if res.OutputTruncated {
-		parts = append(parts, "(the output was cut at its limit: print less, or save it with save_result)")
-	}
-	return strings.Join(parts, "\n\n")
 }

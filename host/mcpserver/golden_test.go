@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func TestGoldenSessions(t *testing.T) {
 				o.Wait = func(context.Context) []string { return []string{"The plugin broken isn't available."} }
 			}
 			if strings.Contains(string(archive.Comment), "no store") {
-				o.Store = false
+				o.Store, o.Results = false, nil
 			}
 			got := play(t, New(o), archive.Files[0].Data)
 			if *update {
@@ -63,6 +64,7 @@ type conversation struct {
 	in   *io.PipeWriter
 	out  *bufio.Scanner
 	done chan error
+	id   int // of the last request
 }
 
 func converse(t *testing.T, s *Server) *conversation {
@@ -70,7 +72,7 @@ func converse(t *testing.T, s *Server) *conversation {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	c := &conversation{t: t, in: inW, out: bufio.NewScanner(outR), done: make(chan error, 1)}
-	c.out.Buffer(nil, 1<<20)
+	c.out.Buffer(nil, 4<<20)
 	go func() { c.done <- s.Serve(t.Context(), inR, outW) }()
 	return c
 }
@@ -93,6 +95,30 @@ func (c *conversation) receive() map[string]json.RawMessage {
 		c.t.Fatalf("a line that isn't one JSON object: %v\n%s", err, c.out.Bytes())
 	}
 	return m
+}
+
+// initialized is a conversation past its beginning.
+func initialized(t *testing.T, s *Server) *conversation {
+	t.Helper()
+	c := converse(t, s)
+	c.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return c
+}
+
+// request sends a request and returns its result (or error) as text, and the
+// parameters of the notifications before it.
+func (c *conversation) request(method, params string) (notifications []string, result string) {
+	c.t.Helper()
+	c.id++
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, c.id, method, params))
+	for {
+		m := c.receive()
+		if string(m["id"]) == fmt.Sprint(c.id) {
+			return notifications, string(m["result"]) + string(m["error"])
+		}
+		notifications = append(notifications, string(m["params"]))
+	}
 }
 
 // end closes the client's side, and fails unless the server then ends well.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/toolplane/toolplane/host/capability"
 	"github.com/toolplane/toolplane/host/executor"
+	"github.com/toolplane/toolplane/host/result"
+	"github.com/toolplane/toolplane/host/search"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -90,9 +92,22 @@ func (f fakeRunner) Run(ctx context.Context, req executor.Request) *executor.Res
 	return res
 }
 
+// indexOf follows a registry until the test ends.
+func indexOf(t testing.TB, r *capability.Registry) *search.Index {
+	t.Helper()
+	index, err := search.New(search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(index.Close)
+	index.Follow(r)
+	return index
+}
+
 func testOptions(t testing.TB) Options {
+	registry := testRegistry(t)
 	return Options{
-		Version: "1.2.3", Runner: fakeRunner{}, Registry: testRegistry(t), Scope: "test",
-		RunTimeout: 30 * time.Second, MaxRunTimeout: 10 * time.Minute, Store: true, Linger: 5 * time.Second,
+		Version: "1.2.3", Runner: fakeRunner{}, Registry: registry, Index: indexOf(t, registry), Scope: "test",
+		RunTimeout: 30 * time.Second, MaxRunTimeout: 10 * time.Minute, Store: true, Results: result.New(result.Options{}), Fold: FoldOptions{Enabled: true}, InlineCapabilities: 12, Linger: 5 * time.Second,
 	}
 }

@@ -14,52 +14,26 @@ import (
 
 const maxNames = 50
 
+// Details of a description.
+const (
+	briefDetail    = "brief"    // call and one line
+	detailedDetail = "detailed" // whole description, arguments
+	fullDetail     = "full"     // everything that is known
+)
+
 func schemasTool() *mcp.Tool {
 	return &mcp.Tool{
 		Name:        "get_capability_schemas",
 		Title:       "Get capability schemas",
-		Description: "Describes capabilities in full: what they do, the JSON Schemas of their arguments and, where known, answers, and their Python names.",
+		Description: "Describes capabilities: brief (one line), detailed (arguments' JSON Schema), full (answer's schema, tags, aliases).",
 		InputSchema: json.RawMessage(`{
 			"type": "object",
 			"properties": {
-				"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 50, "description": "Canonical names, such as plugin:issues/list."}
+				"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 50},
+				"detail": {"enum": ["brief", "detailed", "full"], "default": "detailed"}
 			},
 			"required": ["names"],
 			"additionalProperties": false
-		}`),
-		OutputSchema: json.RawMessage(`{
-			"type": "object",
-			"properties": {
-				"capabilities": {
-					"type": "array",
-					"items": {
-						"type": "object",
-						"properties": {
-							"name": {"type": "string"},
-							"title": {"type": "string"},
-							"description": {"type": "string"},
-							"call": {"type": "string", "description": "How a snippet calls it."},
-							"aliases": {"type": "array", "items": {"type": "string"}, "description": "Python names. call_tool(name, arguments) always works too."},
-							"alias_problem": {"type": "string", "description": "Why a Python name was left out."},
-							"input_schema": {"description": "JSON Schema of the arguments."},
-							"output_schema": {"description": "JSON Schema of the answer."},
-							"annotations": {"description": "Hints of the provider, as it gave them."},
-							"tags": {"type": "array", "items": {"type": "string"}}
-						},
-						"required": ["name", "call", "input_schema"]
-					}
-				},
-				"unknown": {
-					"type": "array",
-					"items": {
-						"type": "object",
-						"properties": {"name": {"type": "string"}, "message": {"type": "string"}, "nearest": {"type": "array", "items": {"type": "string"}}},
-						"required": ["name", "message", "nearest"]
-					}
-				},
-				"notes": {"type": "array", "items": {"type": "string"}}
-			},
-			"required": ["capabilities", "unknown"]
 		}`),
 		Annotations: readOnly,
 	}
@@ -68,7 +42,9 @@ func schemasTool() *mcp.Tool {
 type schemasAnswer struct {
 	Capabilities []schema      `json:"capabilities"`
 	Unknown      []unknownName `json:"unknown"`
-	Notes        []string      `json:"notes,omitempty"`
+	// Omitted are names that didn't fit this answer.
+	Omitted []string `json:"omitted,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
 }
 
 type schema struct {
@@ -78,10 +54,12 @@ type schema struct {
 	Call         string          `json:"call"`
 	Aliases      []string        `json:"aliases,omitempty"`
 	AliasProblem string          `json:"alias_problem,omitempty"`
-	InputSchema  json.RawMessage `json:"input_schema"`
+	InputSchema  json.RawMessage `json:"input_schema,omitempty"`
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
 	Tags         []string        `json:"tags,omitempty"`
+
+	summary string // of the description
 }
 
 type unknownName struct {
@@ -91,12 +69,19 @@ type unknownName struct {
 }
 
 func (s *Server) schemas(ctx context.Context, _ *mcp.CallToolRequest, args arguments) (*answer, error) {
-	if err := args.only("names"); err != nil {
+	if err := args.only("names", "detail"); err != nil {
 		return nil, err
 	}
 	var names []string
 	if err := args.get("names", &names, `a list of canonical names, such as ["plugin:issues/list"]`); err != nil {
 		return nil, err
+	}
+	detail := detailedDetail
+	if err := args.get("detail", &detail, "brief, detailed or full"); err != nil {
+		return nil, err
+	}
+	if detail != briefDetail && detail != detailedDetail && detail != fullDetail {
+		return nil, fmt.Errorf("detail must be brief, detailed or full, not %.40q", detail)
 	}
 	if len(names) == 0 {
 		return nil, errors.New(`names is missing: give a list of canonical names, such as ["plugin:issues/list"]; search_capabilities finds them`)
@@ -116,14 +101,17 @@ func (s *Server) schemas(ctx context.Context, _ *mcp.CallToolRequest, args argum
 			out.Unknown = append(out.Unknown, unknownName{Name: name, Message: err.Error(), Nearest: near})
 			continue
 		}
-		out.Capabilities = append(out.Capabilities, s.describe(c))
+		out.add(s.describe(c), detail, s.o.Fold.threshold())
+	}
+	if len(out.Omitted) > 0 {
+		out.Notes = append(out.Notes, "Not all fit into one answer: ask for the omitted names in another call, or with detail=brief.")
 	}
 	if len(out.Unknown) > 0 {
-		out.Notes = notes // what isn't available may be why
+		out.Notes = append(out.Notes, notes...) // what isn't available may be why
 	}
 	a, err := newAnswer(out, out.text())
 	if err == nil {
-		a.failed = len(out.Capabilities) == 0
+		a.failed = len(out.Capabilities) == 0 && len(out.Omitted) == 0
 	}
 	return a, err
 }
@@ -132,6 +120,7 @@ func (s *Server) describe(c capability.Capability) schema {
 	out := schema{
 		Name: c.Name, Title: c.Title, Description: c.Description, Call: c.CallShape(),
 		InputSchema: c.InputSchema, OutputSchema: c.OutputSchema, Annotations: c.Annotations, Tags: c.Tags,
+		summary: summary(c),
 	}
 	if len(out.InputSchema) == 0 {
 		out.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -148,6 +137,43 @@ func (s *Server) describe(c capability.Capability) schema {
 	return out
 }
 
+// reduce leaves out what a detail doesn't have.
+func (c schema) reduce(detail string) schema {
+	if detail != fullDetail {
+		c.Title, c.Aliases, c.OutputSchema, c.Annotations, c.Tags = "", nil, nil, nil, nil
+	}
+	if detail == briefDetail {
+		c.InputSchema, c.Description = nil, c.summary
+	}
+	return c
+}
+
+func (c schema) bytes() int {
+	return len(c.Name) + len(c.Call) + len(c.Description) + len(c.InputSchema) + len(c.OutputSchema) + len(c.Annotations) + 200
+}
+
+// add adds a description while there is room for it. The first one is there in any
+// case, with less detail if need be, so that asking for one always helps.
+func (a *schemasAnswer) add(c schema, detail string, room int) {
+	for _, each := range a.Capabilities {
+		room -= each.bytes()
+	}
+	reduced := c.reduce(detail)
+	if reduced.bytes() > room && len(a.Capabilities) > 0 {
+		a.Omitted = append(a.Omitted, c.Name)
+		return
+	}
+	if reduced.bytes() > room {
+		for _, less := range []string{detailedDetail, briefDetail} {
+			if reduced = c.reduce(less); reduced.bytes() <= room {
+				break
+			}
+		}
+		a.Notes = append(a.Notes, fmt.Sprintf("%s is shown with less detail, because its schemas take %s.", c.Name, sizeText(len(c.InputSchema)+len(c.OutputSchema))))
+	}
+	a.Capabilities = append(a.Capabilities, reduced)
+}
+
 func (a schemasAnswer) text() string {
 	var b strings.Builder
 	for _, c := range a.Capabilities {
@@ -158,13 +184,18 @@ func (a schemasAnswer) text() string {
 		if c.AliasProblem != "" {
 			fmt.Fprintf(&b, "  %s\n", c.AliasProblem)
 		}
-		fmt.Fprintf(&b, "  arguments: %s\n", c.InputSchema)
+		if len(c.InputSchema) > 0 {
+			fmt.Fprintf(&b, "  arguments: %s\n", c.InputSchema)
+		}
 		if len(c.OutputSchema) > 0 {
 			fmt.Fprintf(&b, "  answer: %s\n", c.OutputSchema)
 		}
 	}
 	for _, u := range a.Unknown {
 		fmt.Fprintln(&b, u.Message)
+	}
+	if len(a.Omitted) > 0 {
+		fmt.Fprintf(&b, "Omitted: %s\n", strings.Join(a.Omitted, ", "))
 	}
 	for _, n := range a.Notes {
 		fmt.Fprintln(&b, n)

@@ -3,62 +3,52 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolplane/toolplane/host/capability"
+	"github.com/toolplane/toolplane/host/search"
 )
 
+// Index finds capabilities by words. A *search.Index that follows the registry is
+// one.
+type Index interface {
+	// Sync waits until what the registry holds can be found.
+	Sync(ctx context.Context) error
+	Search(ctx context.Context, q search.Query) (search.Page, error)
+}
+
 const (
-	defaultHits = 20
-	maxHits     = 100
 	// maxSummary bounds a capability's description in a list, in characters.
 	maxSummary = 200
+	// maxPageBytes bounds a page of hits: it comes before any of them is used.
+	maxPageBytes = 8 << 10
 )
 
 func searchTool() *mcp.Tool {
 	return &mcp.Tool{
 		Name:  "search_capabilities",
 		Title: "Search capabilities",
-		Description: "Finds what a snippet can call, best first. Each hit has the Python call to use in execute_code, with argument types and defaults. " +
-			"An empty query lists everything by name; page with offset.",
-		InputSchema: json.RawMessage(`{
+		Description: "Finds what a snippet can call, best first, with the exact Python call for execute_code (=default; ? may be left out). " +
+			"An empty query lists all.",
+		InputSchema: json.RawMessage(fmt.Sprintf(`{
 			"type": "object",
 			"properties": {
-				"query": {"type": "string", "description": "Words to look for in names, descriptions, arguments and tags. Empty: everything."},
-				"limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
-				"offset": {"type": "integer", "minimum": 0, "maximum": 1000000, "default": 0, "description": "Hits to leave out at the start."}
+				"query": {"type": "string", "description": "words; typos are fine"},
+				"tags": {"type": "array", "items": {"type": "string"}},
+				"limit": {"type": "integer", "minimum": 1, "maximum": %d, "default": %d},
+				"offset": {"type": "integer", "minimum": 0, "default": 0}
 			},
 			"additionalProperties": false
-		}`),
-		OutputSchema: json.RawMessage(`{
-			"type": "object",
-			"properties": {
-				"hits": {
-					"type": "array",
-					"items": {
-						"type": "object",
-						"properties": {
-							"name": {"type": "string", "description": "Canonical name, for call_tool and get_capability_schemas."},
-							"call": {"type": "string", "description": "How a snippet calls it."},
-							"description": {"type": "string"}
-						},
-						"required": ["name", "call", "description"]
-					}
-				},
-				"total": {"type": "integer", "description": "All hits of this query."},
-				"next_offset": {"type": "integer", "description": "Offset of the next page, if there is one."},
-				"notes": {"type": "array", "items": {"type": "string"}, "description": "What isn't available, and hints."}
-			},
-			"required": ["hits", "total"]
-		}`),
+		}`, search.MaxLimit, search.DefaultLimit)),
 		Annotations: readOnly,
 	}
 }
 
-var readOnly = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
+var readOnly = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
 
 type searchAnswer struct {
 	Hits       []searchHit `json:"hits"`
@@ -68,51 +58,78 @@ type searchAnswer struct {
 }
 
 type searchHit struct {
-	Name        string `json:"name"`
-	Call        string `json:"call"`
-	Description string `json:"description"`
+	Name        string   `json:"name"`
+	Call        string   `json:"call"`
+	Description string   `json:"description,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
 }
 
 func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, args arguments) (*answer, error) {
-	if err := args.only("query", "limit", "offset"); err != nil {
+	if err := args.only("query", "tags", "limit", "offset"); err != nil {
 		return nil, err
 	}
-	var query string
-	if err := args.get("query", &query, "a text"); err != nil {
-		return nil, err
+	var q search.Query
+	for _, err := range []error{
+		args.get("query", &q.Text, "a text"),
+		args.get("tags", &q.Tags, `a list of texts, such as ["lookup"]`),
+		args.get("limit", &q.Limit, "a whole number"),
+		args.get("offset", &q.Offset, "a whole number"),
+	} {
+		if err != nil {
+			return nil, err
+		}
 	}
-	limit, err := args.integer("limit", defaultHits, 1, maxHits)
-	if err != nil {
-		return nil, err
-	}
-	offset, err := args.integer("offset", 0, 0, 1_000_000)
-	if err != nil {
-		return nil, err
+	if args.has("limit") && q.Limit == 0 {
+		return nil, fmt.Errorf("limit is 0, it can be 1 to %d", search.MaxLimit)
 	}
 	out := searchAnswer{Hits: []searchHit{}, Notes: s.o.Wait(ctx)}
-	all := s.o.Registry.Search(query, 0)
-	out.Total = len(all)
-	for _, hit := range all[min(offset, len(all)):min(offset+limit, len(all))] {
-		out.Hits = append(out.Hits, searchHit{Name: hit.Capability.Name, Call: hit.Call, Description: summary(hit.Capability)})
+	if err := s.o.Index.Sync(ctx); err != nil {
+		out.Notes = append(out.Notes, fmt.Sprintf("The newest capabilities may be missing: %v.", err))
 	}
-	if offset+limit < len(all) {
-		out.NextOffset = offset + limit
+	page, err := s.o.Index.Search(ctx, q)
+	var bad *search.QueryError
+	if errors.As(err, &bad) {
+		param := bad.Param
+		if param == "text" {
+			param = "query"
+		}
+		return nil, fmt.Errorf("%s %s", param, bad.Message)
 	}
-	if len(all) == 0 {
-		out.Notes = append(out.Notes, s.nothingFound(query))
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	out.Total, out.NextOffset = page.Total, page.NextOffset
+	bytes := 0
+	for i, hit := range page.Hits {
+		h := searchHit{Name: hit.Capability.Name, Call: hit.Call, Description: summary(hit.Capability), Tags: hit.Capability.Tags}
+		bytes += len(h.Name) + len(h.Call) + len(h.Description)
+		if i > 0 && bytes > maxPageBytes {
+			out.NextOffset = q.Offset + i
+			break
+		}
+		out.Hits = append(out.Hits, h)
+	}
+	if page.Total == 0 {
+		out.Notes = append(out.Notes, nothingFound(q, page))
 	}
 	return newAnswer(out, out.text())
 }
 
-// nothingFound says how many capabilities there are, and which come closest.
-func (s *Server) nothingFound(query string) string {
-	n := len(s.o.Registry.List())
-	if n == 0 {
-		return "There are no capabilities: no plugin is configured, or none could be loaded."
+// nothingFound says how many capabilities there are, and what comes closest.
+func nothingFound(q search.Query, page search.Page) string {
+	if page.Known == 0 {
+		return "There are no capabilities: no plugin is configured, or none could be loaded. The resource toolplane://namespace shows what this server has."
 	}
-	note := fmt.Sprintf("Nothing matches. There are %d capabilities; an empty query lists them.", n)
-	if near := s.o.Registry.Nearest(query, 3); len(near) > 0 {
-		note += " The nearest: " + strings.Join(near, ", ") + "."
+	note := fmt.Sprintf("Nothing matches. There are %d capabilities; an empty query lists them.", page.Known)
+	if len(page.Closest) > 0 {
+		what := "The nearest: "
+		if len(q.Tags) > 0 {
+			what = "The nearest, whatever the tags: "
+		}
+		note += " " + what + strings.Join(page.Closest, ", ") + "."
+	}
+	if len(page.Tags) > 0 {
+		note += " Tags in use: " + strings.Join(page.Tags, ", ") + "."
 	}
 	return note
 }
@@ -120,10 +137,14 @@ func (s *Server) nothingFound(query string) string {
 func (a searchAnswer) text() string {
 	var b strings.Builder
 	for _, h := range a.Hits {
-		fmt.Fprintf(&b, "%s\n  %s\n", h.Call, h.Name)
+		fmt.Fprintf(&b, "%s\n  %s", h.Call, h.Name)
 		if h.Description != "" {
-			fmt.Fprintf(&b, "  %s\n", h.Description)
+			fmt.Fprintf(&b, " — %s", h.Description)
 		}
+		if len(h.Tags) > 0 {
+			fmt.Fprintf(&b, " [%s]", strings.Join(h.Tags, ", "))
+		}
+		b.WriteByte('\n')
 	}
 	if a.NextOffset > 0 {
 		fmt.Fprintf(&b, "%d of %d; go on with offset=%d\n", len(a.Hits), a.Total, a.NextOffset)

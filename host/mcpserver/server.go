@@ -33,6 +33,9 @@ type Options struct {
 	// Wait waits, within limits of its own, for capabilities that are still being
 	// loaded, and says what isn't there and why. Nil means that all are there.
 	Wait func(ctx context.Context) []string
+	// ListPatience is how long a listing of the tools waits so; default 3 s. The
+	// client is told of changes later on.
+	ListPatience time.Duration
 	// Scope and Subject are whose data the runs of this server use.
 	Scope, Subject string
 	// RunTimeout is the time limit of a run that asks for none, MaxRunTimeout the
@@ -40,12 +43,29 @@ type Options struct {
 	RunTimeout, MaxRunTimeout time.Duration
 	// Store says whether save_result works here.
 	Store bool
+	// Index searches what Registry has. Required.
+	Index Index
+	// InlineCapabilities is the largest catalog that execute_code's description lists.
+	InlineCapabilities int
+	// Expose says which capabilities are tools of their own. Nil: none.
+	Expose *Exposure
+	// Call runs a capability for an exposed tool. Required where there is one.
+	Call func(ctx context.Context, inv capability.Invocation) (capability.Answer, *capability.Error)
+	// Results is the store behind result_query and folded answers. Nil: there's none.
+	Results Results
+	// Fold says which answers are folded.
+	Fold FoldOptions
+	// Session is what Python keeps between the runs of the scope. Nil: nothing.
+	Session Session
 	// Linger is how long calls under way may go on after the client has closed its
 	// side; then they are cancelled.
 	Linger time.Duration
 	// Logger receives what the protocol has to complain of, never arguments or
 	// values. Nil means no log.
 	Logger *slog.Logger
+
+	// sessionID is what the client of an HTTP session presents.
+	sessionID string
 }
 
 // maxPreviousBytes bounds the value that the next run gets as `_`: it travels to
@@ -57,7 +77,9 @@ type Server struct {
 	o   Options
 	mcp *mcp.Server
 
-	calls tracker
+	calls     tracker
+	documents documents
+	listing   listing
 
 	// life ends the calls under way when the process is to end: the SDK's own
 	// Close waits for them.
@@ -82,24 +104,42 @@ func New(o Options) *Server {
 	if o.Wait == nil {
 		o.Wait = func(context.Context) []string { return nil }
 	}
+	if o.ListPatience <= 0 {
+		o.ListPatience = listPatience
+	}
 	s := &Server{o: o}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolplane", Title: "Toolplane", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       slog.New(quietHandler{o.Logger.Handler()}),
-		// The set of tools is fixed, and nothing else is offered.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Capabilities: &mcp.ServerCapabilities{
+			Tools:     &mcp.ToolCapabilities{ListChanged: true},
+			Resources: &mcp.ResourceCapabilities{},
+			Logging:   &mcp.LoggingCapabilities{},
+		},
+		GetSessionID: o.getSessionID,
 	})
 	s.mcp.AddTool(searchTool(), s.tool(s.search))
 	s.mcp.AddTool(schemasTool(), s.tool(s.schemas))
-	s.mcp.AddTool(executeTool(o), s.tool(s.execute))
-	s.mcp.AddReceivingMiddleware(s.calls.middleware)
+	s.mcp.AddTool(executeTool(o, ""), s.tool(s.execute))
+	s.mcp.AddTool(queryTool(o), s.tool(s.query))
+	s.mcp.AddTool(resetTool(), s.tool(s.reset))
+	s.addResources()
+	s.mcp.AddReceivingMiddleware(s.calls.middleware, s.receive)
+	s.mcp.AddSendingMiddleware(s.send)
+	context.AfterFunc(s.life, o.Registry.Subscribe(s.refresh))
 	return s
 }
 
-const instructions = `Toolplane runs short Python snippets that call capabilities (tools of plugins) in a sandbox, so that large data needn't pass through you. ` +
-	`Find capabilities with search_capabilities; call them in a snippet with execute_code, filter and join there, and return only what you need to read. ` +
-	`Keep large data with save_result and load it in a later snippet by its handle.`
+func (o Options) getSessionID() string { return o.sessionID }
+
+const instructions = `Call capabilities (tools of plugins) from short Python snippets, so that large data needn't pass through you: ` +
+	`find them with search_capabilities, filter and join in execute_code, return only what you need to read. More: the resources toolplane://guide and toolplane://namespace.`
+
+// fixedTools are the tools that are there whatever the capabilities.
+var fixedTools = map[string]bool{
+	"search_capabilities": true, "get_capability_schemas": true, "execute_code": true, "result_query": true, "reset_session": true,
+}
 
 // Serve speaks MCP over in and out, one JSON message a line, until the client
 // closes in or ctx ends. It closes both. Nothing else may write to out.
@@ -135,6 +175,7 @@ func (s *Server) tool(run func(context.Context, *mcp.CallToolRequest, arguments)
 			return toolError(err), nil
 		}
 		return &mcp.CallToolResult{
+			Meta:              a.meta,
 			Content:           []mcp.Content{&mcp.TextContent{Text: a.text}},
 			StructuredContent: a.structured,
 			IsError:           a.failed,
@@ -147,6 +188,7 @@ func (s *Server) tool(run func(context.Context, *mcp.CallToolRequest, arguments)
 type answer struct {
 	structured json.RawMessage
 	text       string
+	meta       mcp.Meta
 	failed     bool
 }
 

@@ -12,7 +12,8 @@ const (
 	CodeEntryTooLarge = "entry_too_large"
 	CodeTooMany       = "too_many_entries"
 	CodeScopeFull     = "scope_full"
-	CodeStoreFull     = "store_full" // all scopes together
+	CodeStoreFull     = "store_full"     // all scopes together
+	CodeFoldTooLarge  = "fold_too_large" // never in the way of a save
 	CodeBadLabel      = "bad_label"
 	CodeEmptyValue    = "empty_value"
 	CodeClosed        = "closed"
@@ -63,4 +64,12 @@ func span(d time.Duration) string {
 		return strconv.FormatInt(int64(d/time.Minute), 10) + "m"
 	}
 	return d.Round(time.Millisecond).String()
+}
+
+func errEmpty() *Error {
+	return refuse(CodeEmptyValue, "there is no value to save; give one JSON value")
+}
+
+func errClosed() *Error {
+	return refuse(CodeClosed, "the result store is closed because the host is stopping; run again when it is back")
 }

@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,6 +21,9 @@ type Entry struct {
 	Bytes   int64 // of value and label
 	Created time.Time
 	Expires time.Time
+	// Fold says that the host put it aside by itself, so that it may be dropped
+	// before it expires.
+	Fold bool
 }
 
 // Stats are counts over the whole store, of values that haven't expired.
@@ -56,10 +60,15 @@ type entry struct {
 	value json.RawMessage // never changed after it is stored
 }
 
+// usage is what a scope keeps. Folds are counted apart.
 type usage struct {
-	entries int
-	bytes   int64
+	entries   int
+	bytes     int64
+	folds     []*list.Element // oldest first
+	foldBytes int64
 }
+
+func (u *usage) empty() bool { return u.entries == 0 && len(u.folds) == 0 }
 
 // New makes an empty store.
 func New(o Options) *Store {
@@ -73,10 +82,10 @@ func New(o Options) *Store {
 // Save keeps a copy of value, which must be JSON text, and describes it. The
 // label is metadata for people; it may be empty. A value that was saved is never
 // dropped to make room: over a limit, Save fails with an *Error and changes
-// nothing.
+// nothing. Only where the limit of the process is reached, folds go first.
 func (s *Store) Save(o Owner, label string, value json.RawMessage) (Entry, error) {
 	if len(value) == 0 {
-		return Entry{}, refuse(CodeEmptyValue, "there is no value to save; give one JSON value")
+		return Entry{}, errEmpty()
 	}
 	if err := checkLabel(label); err != nil {
 		return Entry{}, err
@@ -86,36 +95,52 @@ func (s *Store) Save(o Owner, label string, value json.RawMessage) (Entry, error
 		return Entry{}, refuse(CodeEntryTooLarge, "the value has %s, the limit for one saved value is %s; "+
 			"save a smaller projection of it, or several parts", size(n), size(limit))
 	}
-	// Copying megabytes and drawing the handle need no lock.
-	e := &entry{value: bytes.Clone(value)}
-	e.Entry = Entry{Handle: "res_" + rand.Text(), Label: label, Bytes: n}
-	e.key = key{o, e.Handle}
-
+	e := newEntry(o, label, value)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return Entry{}, refuse(CodeClosed, "the result store is closed because the host is stopping; run again when it is back")
+		return Entry{}, errClosed()
 	}
 	s.expire()
 	if err := s.room(o.Scope, n); err != nil {
 		return Entry{}, err
 	}
-	// Taken under the lock, so that the order of the list is that of the times.
-	e.Created = s.o.Now()
-	e.Expires = e.Created.Add(s.o.TTL)
-	s.entries[e.key] = s.order.PushBack(e)
-	u := s.scopes[o.Scope]
-	if u == nil {
-		u = &usage{}
-		s.scopes[o.Scope] = u
-	}
-	u.entries++
-	u.bytes += n
-	s.bytes += n
+	s.add(e)
 	return e.Entry, nil
 }
 
-// room says why n more bytes don't fit.
+// newEntry copies the value and draws the handle, which both need no lock.
+func newEntry(o Owner, label string, value json.RawMessage) *entry {
+	e := &entry{value: bytes.Clone(value)}
+	e.Entry = Entry{Handle: "res_" + rand.Text(), Label: label, Bytes: int64(len(value)) + int64(len(label))}
+	e.key = key{o, e.Handle}
+	return e
+}
+
+// add keeps an entry for which there is room.
+func (s *Store) add(e *entry) {
+	// Taken under the lock, so that the order of the list is that of the times.
+	e.Created = s.o.Now()
+	e.Expires = e.Created.Add(s.o.TTL)
+	el := s.order.PushBack(e)
+	s.entries[e.key] = el
+	u := s.scopes[e.key.owner.Scope]
+	if u == nil {
+		u = &usage{}
+		s.scopes[e.key.owner.Scope] = u
+	}
+	if e.Fold {
+		u.folds = append(u.folds, el)
+		u.foldBytes += e.Bytes
+	} else {
+		u.entries++
+		u.bytes += e.Bytes
+	}
+	s.bytes += e.Bytes
+}
+
+// room says why n more saved bytes don't fit. It drops folds where only they are
+// in the way.
 func (s *Store) room(scope string, n int64) error {
 	var u usage
 	if p := s.scopes[scope]; p != nil {
@@ -129,7 +154,7 @@ func (s *Store) room(scope string, n int64) error {
 		return refuse(CodeScopeFull, "the value has %s and %s are saved already, the limit for all saved values is %s; "+
 			"save a smaller projection, or reuse an existing handle: each value is dropped %s after it was saved",
 			size(n), size(u.bytes), size(s.o.MaxTotalBytes), span(s.o.TTL))
-	case s.bytes+n > s.o.MaxProcessBytes:
+	case !s.makeRoom(n):
 		return refuse(CodeStoreFull, "the value has %s, but the sessions of this host together keep at most %s; "+
 			"save a smaller projection, or try again later", size(n), size(s.o.MaxProcessBytes))
 	}
@@ -139,24 +164,34 @@ func (s *Store) room(scope string, n int64) error {
 // Load returns a copy of a saved value. Any handle that doesn't open a value for
 // this owner, whatever the reason, is the same *Error with [CodeNotFound].
 func (s *Store) Load(o Owner, handle string) (json.RawMessage, error) {
-	value := s.find(key{o, handle})
-	if value == nil {
+	e := s.find(key{o, handle})
+	if e == nil {
 		return nil, errNotFound()
 	}
-	return bytes.Clone(value), nil
+	return bytes.Clone(e.value), nil
 }
 
-func (s *Store) find(k key) json.RawMessage {
+// View is like Load, without the copy, and describes the value. The text is the
+// store's own and must not be changed; it stays valid when the store drops it.
+func (s *Store) View(o Owner, handle string) (json.RawMessage, Entry, error) {
+	e := s.find(key{o, handle})
+	if e == nil {
+		return nil, Entry{}, errNotFound()
+	}
+	return e.value, e.Entry, nil
+}
+
+func (s *Store) find(k key) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire()
 	if el := s.entries[k]; el != nil {
-		return el.Value.(*entry).value
+		return el.Value.(*entry)
 	}
 	return nil
 }
 
-// List describes an owner's values, oldest first.
+// List describes an owner's values, folds included, oldest first.
 func (s *Store) List(o Owner) []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,8 +256,15 @@ func (s *Store) drop(el *list.Element) {
 	delete(s.entries, e.key)
 	s.bytes -= e.Bytes
 	u := s.scopes[e.key.owner.Scope]
-	u.bytes -= e.Bytes
-	if u.entries--; u.entries == 0 {
+	if e.Fold {
+		// Folds go oldest first, whatever the reason, so this is the first one.
+		u.folds = slices.Delete(u.folds, 0, 1)
+		u.foldBytes -= e.Bytes
+	} else {
+		u.entries--
+		u.bytes -= e.Bytes
+	}
+	if u.empty() {
 		delete(s.scopes, e.key.owner.Scope)
 	}
 }

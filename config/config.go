@@ -55,6 +55,7 @@ type Executor struct {
 	RunTimeout        time.Duration `toml:"run_timeout"`
 	MaxRunTimeout     time.Duration `toml:"max_run_timeout"`
 	PoolSize          int           `toml:"pool_size"`
+	MaxMemoryMB       int           `toml:"max_memory_mb"`
 	MaxOutputBytes    Bytes         `toml:"max_output_bytes"`
 	MaxConcurrentRuns int           `toml:"max_concurrent_runs"`
 	MaxCalls          int           `toml:"max_calls"`
@@ -120,6 +121,7 @@ func Default() *Config {
 			RunTimeout:        30 * time.Second,
 			MaxRunTimeout:     10 * time.Minute,
 			PoolSize:          2,
+			MaxMemoryMB:       512,
 			MaxOutputBytes:    1 * MiB,
 			MaxConcurrentRuns: 4,
 			MaxCalls:          10_000,

@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 		{"case", "[results]\nTTL = '1s'", []string{`:2: results.TTL: unknown setting; did you mean "ttl"?`}},
 		{"setting of another table", "[server]\nttl = '1s'", []string{`:2: server.ttl: unknown setting: it belongs under [results]`}},
 		{"nothing near", "[results]\nzebra = 1", []string{`:2: results.zebra: unknown setting; there are enabled, max_entries, max_total_bytes, max_entry_bytes, ttl`}},
-		{"dotted", "executor.zebra.stripes = 1", []string{`:1: executor.zebra: unknown setting; there are browser, headless, no_sandbox, start_timeout, run_timeout, max_run_timeout, pool_size, max_output_bytes, max_concurrent_runs, max_calls, max_calls_in_flight`}},
+		{"dotted", "executor.zebra.stripes = 1", []string{`:1: executor.zebra: unknown setting; there are browser, headless, no_sandbox, start_timeout, run_timeout, max_run_timeout, pool_size, max_memory_mb, max_output_bytes, max_concurrent_runs, max_calls, max_calls_in_flight`}},
 		{"bool", "[results]\nenabled = 'yes'", []string{`:2: results.enabled: must be true or false, not the text "yes"`}},
 		{"integer as text", "[results]\nmax_entries = '64'", []string{`:2: results.max_entries: must be a whole number (1 to 1000000 values), not the text "64"`}},
 		{"integer as fraction", "[results]\nmax_entries = 6.5", []string{`:2: results.max_entries: must be a whole number (1 to 1000000 values), not the number 6.5`}},

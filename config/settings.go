@@ -141,6 +141,14 @@ var executorTable = table{
 			min: 1, max: 16, unit: "interpreters",
 		},
 		{
+			name: "max_memory_mb",
+			doc: []string{
+				"Memory of one Python interpreter, of which about 30 MiB are its own. A snippet",
+				"that needs more gets a MemoryError.",
+			},
+			min: 64, max: 4096, unit: "MiB",
+		},
+		{
 			name: "max_output_bytes",
 			doc:  []string{"What a run may print to stdout and stderr; the rest is cut, and the result says so."},
 			min:  int64(1 * KiB), max: int64(64 * MiB),

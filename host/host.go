@@ -148,6 +148,7 @@ func (h *Host) executorOptions(guard *guard) executor.Options {
 			NoSandbox:    executor.SandboxMode(c.NoSandbox),
 			StartTimeout: c.StartTimeout,
 			PoolSize:     c.PoolSize,
+			MaxMemoryMB:  c.MaxMemoryMB,
 			Version:      h.version,
 		},
 		NoHeadless:        !c.Headless,

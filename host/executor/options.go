@@ -75,6 +75,9 @@ type HeadlessOptions struct {
 	StartTimeout time.Duration
 	// PoolSize is the number of interpreters the page keeps ready (default 2).
 	PoolSize int
+	// MaxMemoryMB bounds the memory of each interpreter, in MiB: its WebAssembly
+	// memory can't grow beyond it. 64 to 4096 (default 512).
+	MaxMemoryMB int
 	// Version is what the page says in its hello.
 	Version string
 	// Logger receives starts, ends and their reasons. Nil means no log.

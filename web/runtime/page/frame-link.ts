@@ -27,6 +27,8 @@ export interface SpawnedWorker {
 /** What the pool needs of a frame; the tests have one without a browser. */
 export interface Frame {
   spawn(mode: Mode, events: WorkerEvents): SpawnedWorker;
+  /** Caps the memory, in MiB, of each worker that is spawned from now on. */
+  limit(maxMemoryMb: number): void;
   /** Ends a worker; `patience` in ms > 0 when it may be busy. */
   end(id: number, patience: number): void;
   /** Calls back after `ms`, also in a hidden page. The result cancels. */
@@ -109,6 +111,10 @@ export class FrameLink implements Frame {
     this.#workers.set(id, events);
     this.#tell({ t: "spawn", id, mode }, [port2]);
     return { id, port: port1 };
+  }
+
+  limit(maxMemoryMb: number): void {
+    this.#tell({ t: "limit", maxMemoryMb });
   }
 
   end(id: number, patience: number): void {

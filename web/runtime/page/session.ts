@@ -28,6 +28,8 @@ export interface Identity {
 export interface PoolSettings {
   readonly size: number;
   readonly snapshot: boolean;
+  /** Cap on the memory of each interpreter, in MiB. */
+  readonly maxMemoryMb?: number | undefined;
 }
 
 /** What the host told in its answer to hello. */

@@ -11,6 +11,8 @@ export interface PythonHost {
   disarm(): void;
   /** The snippet gave up on a call (time limit of its own, cancelled task, end of the run). Optional. */
   cancel?(callId: number): void;
+  /** Cap on the interpreter's memory, in MiB. Optional. */
+  memory_limit?(): number;
 }
 
 /** What Python offers. The proxies stay valid for the interpreter's life. */

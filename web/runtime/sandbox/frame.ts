@@ -4,6 +4,7 @@
  */
 
 import type { FromFrame, Init, Mode, ToFrame, WorkerToFrame } from "./messages.ts";
+import { capMemory } from "./wasm-memory.ts";
 
 interface Running {
   readonly worker: Worker;
@@ -14,15 +15,23 @@ interface Running {
   forged: number;
 }
 
-type WorkerParts = Pick<Init, "module" | "stdlib" | "asmUrl" | "loaderUrl" | "python" | "lockInfo"> & {
+type WorkerParts = Pick<Init, "stdlib" | "asmUrl" | "loaderUrl" | "python" | "lockInfo"> & {
   workerUrl: string;
+  wasm: ArrayBuffer;
 };
+
+/** pyodide, compiled with a cap on its memory. */
+type Compiled = Pick<Init, "module" | "maxMemoryMb">;
+
+/** Until the host says which. */
+const DEFAULT_MEMORY_MB = 512;
 
 const MAX_WORKERS = 64;
 const MAX_FORGED = 100;
 
 let control: MessagePort;
 let parts: WorkerParts | undefined;
+let compiled: Promise<Compiled> | undefined;
 let base: ArrayBuffer | undefined;
 const workers = new Map<number, Running>();
 
@@ -61,7 +70,7 @@ function disarm(id: number): void {
 async function boot({ assets }: ToFrame & { t: "boot" }): Promise<void> {
   const started = performance.now();
   parts = {
-    module: await WebAssembly.compile(assets.wasm),
+    wasm: assets.wasm,
     stdlib: assets.stdlib,
     python: assets.python,
     lockInfo: assets.lockInfo,
@@ -69,14 +78,32 @@ async function boot({ assets }: ToFrame & { t: "boot" }): Promise<void> {
     loaderUrl: blobUrl(assets.loader),
     workerUrl: blobUrl(assets.worker),
   };
+  compiled = compile(assets.wasm, DEFAULT_MEMORY_MB);
+  await compiled;
   tell({ t: "booted", isolated: self.crossOriginIsolated, compileMs: performance.now() - started });
 }
 
+/** Compiles pyodide with a cap. The bytes are kept as they came: a later cap may be higher. */
+async function compile(wasm: ArrayBuffer, maxMemoryMb: number): Promise<Compiled> {
+  const capped = new Uint8Array(wasm.slice(0));
+  capMemory(capped, maxMemoryMb);
+  return { module: await WebAssembly.compile(capped), maxMemoryMb };
+}
+
+/** Takes 50 ms or so, once, and nothing when the cap is what it was. Workers that are started meanwhile wait for it. */
+async function limit({ maxMemoryMb }: ToFrame & { t: "limit" }): Promise<void> {
+  if (parts === undefined || compiled === undefined) throw new Error("limit before boot");
+  const { wasm } = parts;
+  const before = compiled;
+  compiled = before.then((current) => (current.maxMemoryMb === maxMemoryMb ? current : compile(wasm, maxMemoryMb)));
+  await compiled;
+}
+
 function spawn({ id, mode }: ToFrame & { t: "spawn" }, port: MessagePort | undefined): void {
-  if (parts === undefined || port === undefined) throw new Error("spawn before boot");
+  if (parts === undefined || compiled === undefined || port === undefined) throw new Error("spawn before boot");
   if (workers.size >= MAX_WORKERS) return tell({ t: "failed", id, message: `more than ${MAX_WORKERS} workers` });
   if (mode === "restore" && base === undefined) return tell({ t: "failed", id, message: "there is no base snapshot" });
-  const { workerUrl, ...init } = parts;
+  const { workerUrl, wasm: _, ...init } = parts;
   const worker = new Worker(workerUrl);
   const flags = self.crossOriginIsolated ? new Int32Array(new SharedArrayBuffer(4)) : undefined;
   const running: Running = { worker, flags, mode, stopped: false, onStopped: () => {}, forged: 0 };
@@ -86,17 +113,24 @@ function spawn({ id, mode }: ToFrame & { t: "spawn" }, port: MessagePort | undef
     tell({ t: "failed", id, message: event.message || "the worker's script failed" });
   };
   worker.onmessage = ({ data }) => hear(id, running, data);
-  // A base snapshot that workers shared could be poisoned by one for all others: each gets a copy of its own.
-  const own = mode === "restore" ? base?.slice(0) : undefined;
-  const message: Init = {
-    ...init,
-    t: "init",
-    mode,
-    port,
-    ...(flags === undefined ? {} : { flags: flags.buffer }),
-    ...(own === undefined ? {} : { base: own }),
-  };
-  worker.postMessage(message, own === undefined ? [port] : [port, own]);
+  compiled.then(
+    (capped) => {
+      if (workers.get(id) !== running) return; // it was ended meanwhile
+      // A base snapshot that workers shared could be poisoned by one for all others: each gets a copy of its own.
+      const own = mode === "restore" ? base?.slice(0) : undefined;
+      const message: Init = {
+        ...init,
+        ...capped,
+        t: "init",
+        mode,
+        port,
+        ...(flags === undefined ? {} : { flags: flags.buffer }),
+        ...(own === undefined ? {} : { base: own }),
+      };
+      worker.postMessage(message, own === undefined ? [port] : [port, own]);
+    },
+    (error) => tell({ t: "failed", id, message: `pyodide can't be compiled: ${error?.message ?? error}` }),
+  );
 }
 
 /** A worker's message. It may say anything, so only what harms nobody but itself is acted on. */
@@ -143,6 +177,8 @@ async function obey(message: ToFrame, ports: readonly MessagePort[]): Promise<vo
   switch (message.t) {
     case "boot":
       return boot(message);
+    case "limit":
+      return limit(message);
     case "spawn":
       return spawn(message, ports[0]);
     case "end":

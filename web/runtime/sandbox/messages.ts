@@ -26,6 +26,8 @@ export type Mode = "make" | "restore" | "plain";
 
 export type ToFrame =
   | { readonly t: "boot"; readonly assets: Assets }
+  /** Caps the memory of each worker that is started from now on. */
+  | { readonly t: "limit"; readonly maxMemoryMb: number }
   /** Starts a worker; the message carries its end of the port to the page. */
   | { readonly t: "spawn"; readonly id: number; readonly mode: Mode }
   /** Ends a worker. When it may be busy, it gets `patience` ms to stop by itself: Chromium burns a core after a hard stop. */
@@ -54,7 +56,9 @@ export interface Init {
   readonly flags?: SharedArrayBuffer;
   /** The worker's own copy of the base snapshot, for mode "restore". */
   readonly base?: ArrayBuffer;
+  /** Its memory can't grow beyond `maxMemoryMb`, in MiB. */
   readonly module: WebAssembly.Module;
+  readonly maxMemoryMb: number;
   readonly stdlib: ArrayBuffer;
   readonly asmUrl: string;
   readonly loaderUrl: string;

@@ -48,6 +48,7 @@ async function main(init: Init): Promise<void> {
     finish: (json) => finished(json),
     disarm: () => stop.disarm(),
     cancel: (id) => post({ t: "cancel", id }),
+    memory_limit: () => init.maxMemoryMb,
   };
 
   const pyodide = await load(init, host, ({ env }) => {

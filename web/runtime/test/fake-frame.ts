@@ -93,6 +93,12 @@ export class FakeFrame implements Frame {
     return { id: worker.id, port: worker.port as unknown as MessagePort };
   }
 
+  /** Caps on memory that the page asked for. */
+  readonly limits: number[] = [];
+  limit(maxMemoryMb: number): void {
+    this.limits.push(maxMemoryMb);
+  }
+
   end(id: number, patience: number): void {
     const worker = this.workers.find((w) => w.id === id);
     if (worker !== undefined) worker.ended ??= patience;

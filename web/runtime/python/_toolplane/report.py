@@ -3,6 +3,7 @@
 import sys
 import traceback
 
+import _toolplane_host as _host
 from _toolplane.errors import nearest_builtin
 from _toolplane.site import PLUMBING
 
@@ -36,10 +37,21 @@ def _message(error):
     if message:
         return message
     if isinstance(error, MemoryError):
-        return "the snippet ran out of memory; work on a part of the data at a time"
+        return _out_of_memory()
     if isinstance(error, KeyboardInterrupt):
         return "the snippet was interrupted"
     return _line_of(error)
+
+
+def _out_of_memory():
+    way_out = (
+        "work on a part of the data at a time, del what isn't needed any more, "
+        "or keep data on the host with save_result and load it in pieces"
+    )
+    limit = getattr(_host, "memory_limit", None)
+    if limit is None:
+        return f"the snippet ran out of memory: {way_out}"
+    return f"the snippet ran out of memory, of which it may use {limit()} MiB ([executor] max_memory_mb): {way_out}"
 
 
 def _line_of(error):

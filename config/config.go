@@ -122,7 +122,7 @@ func Default() *Config {
 			MaxRunTimeout:     10 * time.Minute,
 			PoolSize:          2,
 			MaxMemoryMB:       512,
-			MaxOutputBytes:    1 * MiB,
+			MaxOutputBytes:    10 * MiB,
 			MaxConcurrentRuns: 4,
 			MaxCalls:          10_000,
 			MaxCallsInFlight:  32,

@@ -80,7 +80,7 @@ func TestErrors(t *testing.T) {
 		{"plugin's setting", "[plugins.a]\nsource = 'x'\nconfig.n = 1", []string{`:3: plugins.a.config: the value of "n" must be a text, not the number 1`}},
 		{"run limits", "[executor]\nrun_timeout = '11m'", []string{`:2: executor.run_timeout: 11m is above max_run_timeout, 10m`}},
 		{"entry above total", "[results]\nmax_total_bytes = '1 MiB'", []string{`: results.max_entry_bytes: 8 MiB is above max_total_bytes, 1 MiB`}},
-		{"output above frame", "[server]\nmax_frame_bytes = '1 MiB'", []string{`: executor.max_output_bytes: 1 MiB is above half of server.max_frame_bytes, 1 MiB: a result with its output couldn't be sent`}},
+		{"output above frame", "[server]\nmax_frame_bytes = '1 MiB'", []string{`: executor.max_output_bytes: 10 MiB is above server.max_frame_bytes, 1 MiB: a result with its output couldn't be sent`}},
 		{
 			"several at once, in the order of their lines",
 			"[server]\nlisten = 1\nlisetn = 2\n[plugins.a]\nmemory_mb = '64'\nsource = 1\n[executor]\npool_size = true",

@@ -150,8 +150,12 @@ var executorTable = table{
 		},
 		{
 			name: "max_output_bytes",
-			doc:  []string{"What a run may print to stdout and stderr; the rest is cut, and the result says so."},
-			min:  int64(1 * KiB), max: int64(64 * MiB),
+			doc: []string{
+				"What a run may print to stdout and stderr together. One that prints more ends with",
+				"an OutputLimitError, and its result has what it printed until then. At most",
+				"server.max_frame_bytes.",
+			},
+			min: int64(1 * KiB), max: int64(64 * MiB),
 		},
 		{
 			name: "max_concurrent_runs",

@@ -38,9 +38,9 @@ func (c *Config) conflicts() []conflict {
 	if e := c.Executor; e.RunTimeout > e.MaxRunTimeout {
 		add("executor", "run_timeout", "%s is above max_run_timeout, %s", formatDuration(e.RunTimeout), formatDuration(e.MaxRunTimeout))
 	}
-	if e := c.Executor; e.MaxOutputBytes > c.Server.MaxFrameBytes/2 {
-		// stdout and stderr travel in one frame with the value, escaped.
-		add("executor", "max_output_bytes", "%s is above half of server.max_frame_bytes, %s: a result with its output couldn't be sent", e.MaxOutputBytes, c.Server.MaxFrameBytes)
+	if e := c.Executor; e.MaxOutputBytes > c.Server.MaxFrameBytes {
+		// stdout and stderr travel in one frame with the value.
+		add("executor", "max_output_bytes", "%s is above server.max_frame_bytes, %s: a result with its output couldn't be sent", e.MaxOutputBytes, c.Server.MaxFrameBytes)
 	}
 	if r := c.Results; r.MaxEntryBytes > r.MaxTotalBytes {
 		add("results", "max_entry_bytes", "%s is above max_total_bytes, %s", r.MaxEntryBytes, r.MaxTotalBytes)

@@ -272,7 +272,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.RunTimeout, 30*time.Second)
 	setDefault(&o.MaxRunTimeout, 10*time.Minute)
 	setDefault(&o.Grace, 20*time.Second)
-	setDefault(&o.MaxOutputBytes, 1<<20)
+	setDefault(&o.MaxOutputBytes, 10<<20)
 	setDefault(&o.MaxConcurrentRuns, 4)
 	setDefault(&o.MaxQueuedRuns, 64)
 	setDefault(&o.QueueTimeout, time.Minute)

@@ -69,4 +69,3 @@ func (f *fakeHost) worksAsBefore(t *testing.T) {
 	}
 	f.nextCall(t)
 }
-

@@ -102,7 +102,8 @@ type Options struct {
 	// host gives it up and restarts the browser (default 20 s). It covers the time
 	// until an interpreter is free, which the page doesn't count as the run's.
 	Grace time.Duration
-	// MaxOutputBytes bounds what a run may print (default 1 MiB).
+	// MaxOutputBytes bounds what a run may print (default 10 MiB). One that
+	// prints more ends with an OutputLimitError, and keeps what it printed.
 	MaxOutputBytes int64
 	// MaxConcurrentRuns bounds the runs under way (default 4), MaxQueuedRuns
 	// those that wait for one to end (default 64), and QueueTimeout how long

@@ -110,6 +110,11 @@ func (e *Executor) result(p *page, r *run, a answer) *Result {
 		OutputTruncated: out.OutputTruncated,
 		Tampered:        out.Tampered,
 	}
+	if res.OutputTruncated {
+		// The page may have cut it to fit into one message. What it sent before is whole.
+		res.Stdout = longer(res.Stdout, r.output.text(protocol.StreamStdout))
+		res.Stderr = longer(res.Stderr, r.output.text(protocol.StreamStderr))
+	}
 	if len(res.Stdout) < len(out.Stdout) || len(res.Stderr) < len(out.Stderr) {
 		res.OutputTruncated = true
 	}
@@ -141,6 +146,13 @@ func (e *Executor) refused(err error) *RunError {
 	default:
 		return hostError(TypeExecutor, "the executor page refused the run: %s", refusal.Message)
 	}
+}
+
+func longer(a, b string) string {
+	if len(b) > len(a) {
+		return b
+	}
+	return a
 }
 
 func isProtocolError(err error) bool {

@@ -13,6 +13,10 @@ export interface PythonHost {
   cancel?(callId: number): void;
   /** Cap on the interpreter's memory, in MiB. Optional. */
   memory_limit?(): number;
+  /** Whether the run printed more than it may, so that writes fail. Optional. */
+  output_full?(): boolean;
+  /** From now on, until the next run, writes beyond the limit seem to succeed. Optional. */
+  drop_output?(): void;
 }
 
 /** What Python offers. The proxies stay valid for the interpreter's life. */

@@ -1,10 +1,11 @@
 """What a failed run says: type, nearest builtin, message, and a traceback of the user's own lines."""
 
+import errno
 import sys
 import traceback
 
 import _toolplane_host as _host
-from _toolplane.errors import nearest_builtin
+from _toolplane.errors import make_error, nearest_builtin
 from _toolplane.site import PLUMBING
 
 # Frames of these aren't the user's. The message says what the standard library found; its lines say nothing more.
@@ -16,6 +17,10 @@ _MAX_TRACEBACK = 128 << 10
 
 def describe(error, frame=None):
     """The error object of a result. `frame` is the place of an error that wasn't raised, as a FrameSummary."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and _output_full():
+        # What a print beyond the limit raises. The page says how much that is.
+        said = make_error("OutputLimitError", "MemoryError", "the run printed more than its limit")
+        error = said.with_traceback(error.__traceback__)
     return {
         "type": _clean(type(error).__name__, 200),
         "builtin": nearest_builtin(error),
@@ -41,6 +46,11 @@ def _message(error):
     if isinstance(error, KeyboardInterrupt):
         return "the snippet was interrupted"
     return _line_of(error)
+
+
+def _output_full():
+    full = getattr(_host, "output_full", None)
+    return full is not None and full()
 
 
 def _out_of_memory():

@@ -7,7 +7,7 @@ export interface Node {
   mtime: number;
   ctime: number;
   /** Children by name, of a folder; a file's bytes, of which `usedBytes` count; null or missing for an empty file. */
-  contents?: Record<string, Node> | Uint8Array | null;
+  contents?: Record<string, Node> | Uint8Array | Int8Array | null;
   usedBytes?: number;
   /** Target of a symbolic link. */
   link?: string;

@@ -127,8 +127,8 @@ function* walk(fs: FileSystem, folder: Node = fs.root, path = ""): Generator<[pa
 }
 
 function contents(fs: FileSystem, node: Node): Uint8Array {
-  if (!fs.isFile(node.mode) || !(node.contents instanceof Uint8Array)) return new Uint8Array(0);
-  return node.contents.subarray(0, node.usedBytes);
+  if (!fs.isFile(node.mode) || !ArrayBuffer.isView(node.contents)) return new Uint8Array(0);
+  return new Uint8Array(node.contents.buffer, node.contents.byteOffset, node.usedBytes);
 }
 
 function times({ mode, atime, mtime, ctime }: Node): Times {

@@ -3,7 +3,8 @@
  * keeps time for the page. Its script is inline and allowed by hash, because a policy that names a URL lets Python send data in its query.
  */
 
-import type { FromFrame, Init, Mode, ToFrame, WorkerToFrame } from "./messages.ts";
+import type { SavedState } from "./checkpoint.ts";
+import type { FromFrame, Init, Mode, ToFrame, ToSessionWorker, WorkerToFrame } from "./messages.ts";
 import { capMemory } from "./wasm-memory.ts";
 
 interface Running {
@@ -13,6 +14,10 @@ interface Running {
   stopped: boolean;
   onStopped: () => void;
   forged: number;
+  /** What a session's worker saved before its run of that number. */
+  saved: { readonly run: number; readonly state: SavedState } | undefined;
+  onSaved: () => void;
+  onRestored: (lost: readonly string[], problem: string) => void;
 }
 
 type WorkerParts = Pick<Init, "stdlib" | "asmUrl" | "loaderUrl" | "python" | "lockInfo"> & {
@@ -106,7 +111,17 @@ function spawn({ id, mode }: ToFrame & { t: "spawn" }, port: MessagePort | undef
   const { workerUrl, wasm: _, ...init } = parts;
   const worker = new Worker(workerUrl);
   const flags = self.crossOriginIsolated ? new Int32Array(new SharedArrayBuffer(4)) : undefined;
-  const running: Running = { worker, flags, mode, stopped: false, onStopped: () => {}, forged: 0 };
+  const running: Running = {
+    worker,
+    flags,
+    mode,
+    stopped: false,
+    onStopped: () => {},
+    forged: 0,
+    saved: undefined,
+    onSaved: () => {},
+    onRestored: () => {},
+  };
   workers.set(id, running);
   worker.onerror = (event) => {
     event.preventDefault();
@@ -141,7 +156,13 @@ function hear(id: number, running: Running, message: unknown): void {
     running.stopped = true;
     running.onStopped();
   } else if (kind === "failed" && typeof data.message === "string") {
+    running.onRestored([], data.message.slice(0, 2000));
     tell({ t: "failed", id, message: data.message.slice(0, 2000) });
+  } else if (kind === "state" && isState(data.state) && typeof data.run === "number") {
+    running.saved = { run: data.run, state: data.state };
+    running.onSaved();
+  } else if (kind === "restored" && Array.isArray(data.lost) && typeof data.problem === "string") {
+    running.onRestored(data.lost.map(String), data.problem.slice(0, 2000));
   } else if (kind === "base" && running.mode === "make" && base === undefined && data.base instanceof ArrayBuffer) {
     base = data.base; // made before any snippet ran
     tell({ t: "base", id, bytes: base.byteLength });
@@ -173,6 +194,56 @@ async function end({ id, patience }: ToFrame & { t: "end" }): Promise<void> {
   kill(running);
 }
 
+/** Enough to hand it on: a worker that takes it over trusts it as little as the one that it's from. */
+function isState(state: unknown): state is SavedState {
+  const { buffer } = (typeof state === "object" && state !== null ? state : {}) as Partial<SavedState>;
+  return (
+    buffer instanceof ArrayBuffer || (typeof SharedArrayBuffer === "function" && buffer instanceof SharedArrayBuffer)
+  );
+}
+
+/** How long a state may be on its way here, and how long a worker may take to take it over. */
+const SAVE_PATIENCE_MS = 500;
+const RESTORE_PATIENCE_MS = 20_000;
+
+async function swap({ from, to, run, patience }: ToFrame & { t: "swap" }): Promise<void> {
+  const answer = (problem: string, lost: readonly string[] = []): void => tell({ t: "swapped", id: to, lost, problem });
+  const old = workers.get(from);
+  const next = workers.get(to);
+  if (old === undefined || next === undefined) return answer("its worker is gone");
+  if (old.saved?.run !== run) {
+    await new Promise<void>((resolve) => {
+      old.onSaved = resolve;
+      alarm(-to, SAVE_PATIENCE_MS, resolve);
+    });
+    disarm(-to);
+  }
+  await end({ t: "end", id: from, patience });
+  if (old.saved?.run !== run) return answer("its state was never saved");
+  const { state } = old.saved;
+  const message: ToSessionWorker = { t: "restore", state };
+  await new Promise<void>((resolve) => {
+    next.onRestored = (lost, problem) => {
+      answer(problem, lost);
+      resolve();
+    };
+    alarm(-to, RESTORE_PATIENCE_MS, () => next.onRestored([], "the worker that was to take it over doesn't answer"));
+    next.worker.postMessage(message, state.buffer instanceof ArrayBuffer ? [state.buffer] : []);
+  });
+  disarm(-to);
+  next.onRestored = () => {};
+}
+
+function release({ id, run }: ToFrame & { t: "release" }): void {
+  const running = workers.get(id);
+  if (running?.saved === undefined || running.saved.run > run) return;
+  const { buffer } = running.saved.state;
+  running.saved = undefined;
+  if (!(buffer instanceof ArrayBuffer)) return;
+  const message: ToSessionWorker = { t: "buffer", buffer };
+  running.worker.postMessage(message, [buffer]);
+}
+
 async function obey(message: ToFrame, ports: readonly MessagePort[]): Promise<void> {
   switch (message.t) {
     case "boot":
@@ -183,6 +254,10 @@ async function obey(message: ToFrame, ports: readonly MessagePort[]): Promise<vo
       return spawn(message, ports[0]);
     case "end":
       return end(message);
+    case "swap":
+      return swap(message);
+    case "release":
+      return release(message);
     case "alarm":
       return alarm(message.id, message.ms, () => tell({ t: "alarm", id: message.id }));
     case "disarm":

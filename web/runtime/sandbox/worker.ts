@@ -5,6 +5,7 @@
 
 import { pythonEntry } from "../python/install.ts";
 import { guardFinalizers } from "./epoch.ts";
+import { type CappedFileSystem, FileCap } from "./file-cap.ts";
 import { harden } from "./harden.ts";
 import { Keeper } from "./keeper.ts";
 import { type HostModule, load, makeBase } from "./load.ts";
@@ -73,6 +74,7 @@ async function main(init: Init, keeper: Keeper): Promise<void> {
     return;
   }
 
+  const files = new FileCap(pyodide.FS as unknown as CappedFileSystem, init.maxMemoryMb * 2 ** 20);
   pyodide.setStdout(output.writer("stdout"));
   pyodide.setStderr(output.writer("stderr"));
   // Turns on CPython's question for signals. The replaced import answers it; pyodide's own helper, which reads the buffer, isn't called.
@@ -122,6 +124,7 @@ async function main(init: Init, keeper: Keeper): Promise<void> {
         output.reset(data.maxOutput);
         inSession = data.session !== undefined;
         keeper.begin(data.session);
+        files.recount();
         stop.arm(data.timeout, data.grace);
         // Runs only while Python waits for something; then there's no loop that a signal could reach.
         idle = setTimeout(

@@ -39,6 +39,8 @@ def _message(error):
         message = str(error)
     except BaseException:
         return "(the error's own text could not be made)"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"{message}: files in the sandbox are kept in memory{_allowed()}; remove some, or work on less at a time"
     if message:
         return message
     if isinstance(error, MemoryError):
@@ -58,10 +60,12 @@ def _out_of_memory():
         "work on a part of the data at a time, del what isn't needed any more, "
         "or keep data on the host with save_result and load it in pieces"
     )
+    return f"the snippet ran out of memory{_allowed()}: {way_out}"
+
+
+def _allowed():
     limit = getattr(_host, "memory_limit", None)
-    if limit is None:
-        return f"the snippet ran out of memory: {way_out}"
-    return f"the snippet ran out of memory, of which it may use {limit()} MiB ([executor] max_memory_mb): {way_out}"
+    return f", of which it may use {limit()} MiB ([executor] max_memory_mb)" if limit else ""
 
 
 def _line_of(error):

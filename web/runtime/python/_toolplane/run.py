@@ -21,7 +21,8 @@ _MAX_CLEANUP = 0.5
 # The result when not even an error could be described.
 _FAILED = (
     '{"ok":false,"error":{"type":"MemoryError","builtin":"MemoryError",'
-    '"message":"the run could not be finished: no memory was left to describe its error","traceback":""}}'
+    '"message":"the run could not be finished: no memory was left to describe its error, or the snippet took apart '
+    'what Python needs for that","traceback":""}}'
 )
 
 _run = None

@@ -91,6 +91,9 @@ type Options struct {
 	// started and that runs need a page that somebody opened.
 	Headless   HeadlessOptions
 	NoHeadless bool
+	// Sessions keeps a namespace for each scope. Nil means that every run has a
+	// pristine interpreter.
+	Sessions *SessionOptions
 	// Logger receives runs: their ids, how long they took and how they ended.
 	// It is also the default of the other two.
 	Logger *slog.Logger

@@ -26,6 +26,7 @@ const FileName = "toolplane.toml"
 type Config struct {
 	Server   Server
 	Executor Executor
+	Session  Session
 	Results  Results
 	// Plugins by name, as in [plugins.NAME]. A name is a letter followed by up to
 	// 63 letters, digits, "_" or "-".
@@ -68,6 +69,15 @@ const (
 	NoSandboxAlways = "always"
 	NoSandboxNever  = "never"
 )
+
+// Session is the table [session]: the Python namespace that the runs of a scope
+// share.
+type Session struct {
+	Enabled     bool          `toml:"enabled"`
+	MaxMemoryMB int           `toml:"max_memory_mb"`
+	MaxSessions int           `toml:"max_sessions"`
+	IdleTTL     time.Duration `toml:"idle_ttl"`
+}
 
 // Results is the table [results]: the store behind save_result and load_result.
 type Results struct {
@@ -126,6 +136,12 @@ func Default() *Config {
 			MaxConcurrentRuns: 4,
 			MaxCalls:          10_000,
 			MaxCallsInFlight:  32,
+		},
+		Session: Session{
+			Enabled:     true,
+			MaxMemoryMB: 512,
+			MaxSessions: 8,
+			IdleTTL:     30 * time.Minute,
 		},
 		Results: Results{
 			Enabled:       true,

@@ -32,9 +32,9 @@ func TestErrors(t *testing.T) {
 		{"syntax", "[server]\nlisten = \n", []string{`:2: this isn't TOML: expected value but found '\n' instead`}},
 		{"key twice", "[server]\nlisten = '127.0.0.1:1'\nlisten = '127.0.0.1:2'", []string{`:3: this isn't TOML: Key 'server.listen' has already been defined.`}},
 		{"unknown table", "\n[servr]\n", []string{`:2: servr: unknown table; did you mean "server"?`}},
-		{"unknown table, nothing near", "[zebra]\n", []string{`:1: zebra: unknown table; there are server, executor, results, plugins`}},
+		{"unknown table, nothing near", "[zebra]\n", []string{`:1: zebra: unknown table; there are server, executor, session, results, plugins`}},
 		{"setting without a table", "listen = '127.0.0.1:1'\n", []string{`:1: listen: stands outside any table: it belongs under [server]`}},
-		{"unknown without a table", "zebra = 1\n", []string{`:1: zebra: unknown setting outside any table; there are server, executor, results, plugins`}},
+		{"unknown without a table", "zebra = 1\n", []string{`:1: zebra: unknown setting outside any table; there are server, executor, session, results, plugins`}},
 		{"table that isn't one", "server = 3", []string{`:1: server: must be a table of settings, as in [server], not the number 3`}},
 		{"list of tables", "[[server]]\n", []string{`:1: server: must be a table of settings, as in [server], not a list of tables`}},
 		{"unknown setting", "[server]\n\n\nlisten_on = 'x'", []string{`:4: server.listen_on: unknown setting; did you mean "listen"?`}},
@@ -187,6 +187,9 @@ func TestWarnings(t *testing.T) {
 listen = "0.0.0.0:7350"
 allow_remote = true
 max_frame_bytes = "4 MiB"
+[executor]
+max_output_bytes = "1 MiB"
+max_memory_mb = 256
 [plugins.my-plugin]
 source = "builtin:issues"
 allowed_hosts = ["*"]
@@ -198,7 +201,7 @@ allowed_hosts = ["*"]
 	for _, w := range f.Warnings {
 		keys = append(keys, w.Key)
 	}
-	want := []string{"server.listen", "results.max_entry_bytes", "plugins.my-plugin.max_output_bytes", "plugins.my-plugin.allowed_hosts"}
+	want := []string{"server.listen", "session.max_memory_mb", "results.max_entry_bytes", "plugins.my-plugin.max_output_bytes", "plugins.my-plugin.allowed_hosts"}
 	if !reflect.DeepEqual(keys, want) {
 		t.Errorf("warnings for %q, want %q", keys, want)
 	}

@@ -44,6 +44,8 @@ func (d *decoder) decode() *Config {
 			d.table([]string{name}, serverTable, value, &c.Server)
 		case "executor":
 			d.table([]string{name}, executorTable, value, &c.Executor)
+		case "session":
+			d.table([]string{name}, sessionTable, value, &c.Session)
 		case "results":
 			d.table([]string{name}, resultsTable, value, &c.Results)
 		case "plugins":
@@ -58,7 +60,7 @@ func (d *decoder) decode() *Config {
 func (d *decoder) unknownTable(name string, value any) {
 	path := []string{name}
 	if _, isTable := value.(map[string]any); !isTable {
-		for _, t := range tables[:3] {
+		for _, t := range tables[:len(tables)-1] {
 			if nearest(name, names(t)) == name {
 				d.problem(path, "stands outside any table: it belongs under [%s]", t.name)
 				return

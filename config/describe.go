@@ -47,6 +47,7 @@ func Describe(c *Config, f Found) []Row {
 	}
 	add(serverTable, &c.Server, "server")
 	add(executorTable, &c.Executor, "executor")
+	add(sessionTable, &c.Session, "session")
 	add(resultsTable, &c.Results, "results")
 	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
 		p := c.Plugins[name]

@@ -28,6 +28,7 @@ func Sample() []byte {
 	c := Default()
 	writeTable(&b, serverTable, "server", &c.Server)
 	writeTable(&b, executorTable, "executor", &c.Executor)
+	writeTable(&b, sessionTable, "session", &c.Session)
 	writeTable(&b, resultsTable, "results", &c.Results)
 	p := DefaultPlugin(BuiltinPrefix + "issues")
 	writeTable(&b, pluginTable, "plugins.issues", &p)

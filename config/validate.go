@@ -69,6 +69,9 @@ func (c *Config) warnings() []conflict {
 	if c.Server.AllowRemote && !IsLoopback(c.Server.Listen) {
 		add(fmt.Sprintf("other machines can reach %s, and the connection isn't encrypted", c.Server.Listen), "server", "listen")
 	}
+	if c.Session.Enabled && c.Session.MaxMemoryMB > c.Executor.MaxMemoryMB {
+		add(fmt.Sprintf("an interpreter has no more than executor.max_memory_mb (%d MiB); raise that, or lower this to it", c.Executor.MaxMemoryMB), "session", "max_memory_mb")
+	}
 	if c.Results.MaxEntryBytes > c.Server.MaxFrameBytes {
 		add(fmt.Sprintf("a value above server.max_frame_bytes (%s) can't reach the store; raise that, or lower this to it", c.Server.MaxFrameBytes), "results", "max_entry_bytes")
 	}

@@ -133,6 +133,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 func (h *Host) executorOptions(guard *guard) executor.Options {
 	c := h.cfg.Executor
 	return executor.Options{
+		Sessions: sessionOptions(h.cfg.Session),
 		Hub: executor.HubOptions{
 			Dispatcher:    dispatcher{bridge: h.bridge, plugins: h.plugins},
 			Registry:      h.registry,
@@ -160,6 +161,13 @@ func (h *Host) executorOptions(guard *guard) executor.Options {
 		MaxCalls:          c.MaxCalls,
 		MaxCallsInFlight:  c.MaxCallsInFlight,
 	}
+}
+
+func sessionOptions(c config.Session) *executor.SessionOptions {
+	if !c.Enabled {
+		return nil
+	}
+	return &executor.SessionOptions{MaxMemoryMB: c.MaxMemoryMB, MaxSessions: c.MaxSessions, IdleTTL: c.IdleTTL}
 }
 
 func (h *Host) serve() {

@@ -19,6 +19,7 @@ interface Parts {
 const UNFIT = "Python was loaded without a snapshot, so that no other interpreter is like it";
 const MIB = 2 ** 20;
 const REAL_TIME = 0;
+const SPARE = 1.2;
 
 export class Keeper {
   #parts: Parts | undefined;
@@ -37,15 +38,27 @@ export class Keeper {
    */
   watch({ env, wasi_snapshot_preview1: wasi }: WasmImports): void {
     const grow = env.emscripten_resize_heap;
-    env.emscripten_resize_heap = (bytes) => (this.#maxBytes > 0 && bytes >>> 0 > this.#maxBytes ? 0 : grow(bytes));
+    env.emscripten_resize_heap = (wanted) => {
+      const module = this.#module();
+      if (this.#maxBytes === 0 || module === undefined) return grow(wanted);
+      const bytes = wanted >>> 0;
+      if (bytes > this.#maxBytes) return 0;
+      // More than asked for, as emscripten does it, so that growing is rare; but never beyond the limit.
+      const more = Math.min(this.#maxBytes, Math.max(bytes, module.HEAPU8.length * SPARE));
+      return module.growMemory(more) ?? module.growMemory(bytes) ?? 0;
+    };
     const read = wasi.clock_time_get;
     wasi.clock_time_get = (clock, precision, result) => {
-      const module = this.#parts?.pyodide._module as EmscriptenModule | undefined;
+      const module = this.#module();
       if (clock === REAL_TIME || module === undefined) return read(clock, precision, result);
       const nanoseconds = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1e6));
       new DataView(module.HEAPU8.buffer).setBigInt64(result >>> 0, nanoseconds, true);
       return 0;
     };
+  }
+
+  #module(): EmscriptenModule | undefined {
+    return this.#parts?.pyodide._module as EmscriptenModule | undefined;
   }
 
   /** What a run may use, in MiB. */

@@ -26,6 +26,7 @@ const FileName = "toolplane.toml"
 type Config struct {
 	Server   Server
 	Executor Executor
+	Session  Session
 	Results  Results
 	Fold     Fold
 	MCP      MCP
@@ -57,6 +58,7 @@ type Executor struct {
 	RunTimeout        time.Duration `toml:"run_timeout"`
 	MaxRunTimeout     time.Duration `toml:"max_run_timeout"`
 	PoolSize          int           `toml:"pool_size"`
+	MaxMemoryMB       int           `toml:"max_memory_mb"`
 	MaxOutputBytes    Bytes         `toml:"max_output_bytes"`
 	MaxConcurrentRuns int           `toml:"max_concurrent_runs"`
 	MaxCalls          int           `toml:"max_calls"`
@@ -69,6 +71,15 @@ const (
 	NoSandboxAlways = "always"
 	NoSandboxNever  = "never"
 )
+
+// Session is the table [session]: the Python namespace that the runs of a scope
+// share.
+type Session struct {
+	Enabled     bool          `toml:"enabled"`
+	MaxMemoryMB int           `toml:"max_memory_mb"`
+	MaxSessions int           `toml:"max_sessions"`
+	IdleTTL     time.Duration `toml:"idle_ttl"`
+}
 
 // Results is the table [results]: the store behind save_result and load_result.
 type Results struct {
@@ -143,10 +154,17 @@ func Default() *Config {
 			RunTimeout:        30 * time.Second,
 			MaxRunTimeout:     10 * time.Minute,
 			PoolSize:          2,
-			MaxOutputBytes:    1 * MiB,
+			MaxMemoryMB:       512,
+			MaxOutputBytes:    10 * MiB,
 			MaxConcurrentRuns: 4,
 			MaxCalls:          10_000,
 			MaxCallsInFlight:  32,
+		},
+		Session: Session{
+			Enabled:     true,
+			MaxMemoryMB: 512,
+			MaxSessions: 8,
+			IdleTTL:     30 * time.Minute,
 		},
 		Results: Results{
 			Enabled:       true,

@@ -32,9 +32,9 @@ func TestErrors(t *testing.T) {
 		{"syntax", "[server]\nlisten = \n", []string{`:2: this isn't TOML: expected value but found '\n' instead`}},
 		{"key twice", "[server]\nlisten = '127.0.0.1:1'\nlisten = '127.0.0.1:2'", []string{`:3: this isn't TOML: Key 'server.listen' has already been defined.`}},
 		{"unknown table", "\n[servr]\n", []string{`:2: servr: unknown table; did you mean "server"?`}},
-		{"unknown table, nothing near", "[zebra]\n", []string{`:1: zebra: unknown table; there are server, executor, results, fold, mcp, plugins`}},
+		{"unknown table, nothing near", "[zebra]\n", []string{`:1: zebra: unknown table; there are server, executor, session, results, fold, mcp, plugins`}},
 		{"setting without a table", "listen = '127.0.0.1:1'\n", []string{`:1: listen: stands outside any table: it belongs under [server]`}},
-		{"unknown without a table", "zebra = 1\n", []string{`:1: zebra: unknown setting outside any table; there are server, executor, results, fold, mcp, plugins`}},
+		{"unknown without a table", "zebra = 1\n", []string{`:1: zebra: unknown setting outside any table; there are server, executor, session, results, fold, mcp, plugins`}},
 		{"table that isn't one", "server = 3", []string{`:1: server: must be a table of settings, as in [server], not the number 3`}},
 		{"list of tables", "[[server]]\n", []string{`:1: server: must be a table of settings, as in [server], not a list of tables`}},
 		{"unknown setting", "[server]\n\n\nlisten_on = 'x'", []string{`:4: server.listen_on: unknown setting; did you mean "listen"?`}},
@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 		{"case", "[results]\nTTL = '1s'", []string{`:2: results.TTL: unknown setting; did you mean "ttl"?`}},
 		{"setting of another table", "[server]\nttl = '1s'", []string{`:2: server.ttl: unknown setting: it belongs under [results]`}},
 		{"nothing near", "[results]\nzebra = 1", []string{`:2: results.zebra: unknown setting; there are enabled, max_entries, max_total_bytes, max_entry_bytes, ttl`}},
-		{"dotted", "executor.zebra.stripes = 1", []string{`:1: executor.zebra: unknown setting; there are browser, headless, no_sandbox, start_timeout, run_timeout, max_run_timeout, pool_size, max_output_bytes, max_concurrent_runs, max_calls, max_calls_in_flight`}},
+		{"dotted", "executor.zebra.stripes = 1", []string{`:1: executor.zebra: unknown setting; there are browser, headless, no_sandbox, start_timeout, run_timeout, max_run_timeout, pool_size, max_memory_mb, max_output_bytes, max_concurrent_runs, max_calls, max_calls_in_flight`}},
 		{"bool", "[results]\nenabled = 'yes'", []string{`:2: results.enabled: must be true or false, not the text "yes"`}},
 		{"integer as text", "[results]\nmax_entries = '64'", []string{`:2: results.max_entries: must be a whole number (1 to 1000000 values), not the text "64"`}},
 		{"integer as fraction", "[results]\nmax_entries = 6.5", []string{`:2: results.max_entries: must be a whole number (1 to 1000000 values), not the number 6.5`}},
@@ -81,7 +81,7 @@ func TestErrors(t *testing.T) {
 		{"run limits", "[executor]\nrun_timeout = '11m'", []string{`:2: executor.run_timeout: 11m is above max_run_timeout, 10m`}},
 		{"runs and calls", "[server]\nmax_in_flight = 2\n[executor]\nmax_concurrent_runs = 3", []string{`:4: executor.max_concurrent_runs: 3 is above server.max_in_flight, 2: runs would be refused as busy`}},
 		{"entry above total", "[results]\nmax_total_bytes = '1 MiB'", []string{`: results.max_entry_bytes: 8 MiB is above max_total_bytes, 1 MiB`}},
-		{"output above frame", "[server]\nmax_frame_bytes = '1 MiB'", []string{`: executor.max_output_bytes: 1 MiB is above half of server.max_frame_bytes, 1 MiB: a result with its output couldn't be sent`}},
+		{"output above frame", "[server]\nmax_frame_bytes = '1 MiB'", []string{`: executor.max_output_bytes: 10 MiB is above server.max_frame_bytes, 1 MiB: a result with its output couldn't be sent`}},
 		{
 			"several at once, in the order of their lines",
 			"[server]\nlisten = 1\nlisetn = 2\n[plugins.a]\nmemory_mb = '64'\nsource = 1\n[executor]\npool_size = true",
@@ -188,6 +188,9 @@ func TestWarnings(t *testing.T) {
 listen = "0.0.0.0:7350"
 allow_remote = true
 max_frame_bytes = "4 MiB"
+[executor]
+max_output_bytes = "1 MiB"
+max_memory_mb = 256
 [plugins.my-plugin]
 source = "builtin:issues"
 allowed_hosts = ["*"]
@@ -199,7 +202,7 @@ allowed_hosts = ["*"]
 	for _, w := range f.Warnings {
 		keys = append(keys, w.Key)
 	}
-	want := []string{"server.listen", "results.max_entry_bytes", "plugins.my-plugin.max_output_bytes", "plugins.my-plugin.allowed_hosts"}
+	want := []string{"server.listen", "session.max_memory_mb", "results.max_entry_bytes", "plugins.my-plugin.max_output_bytes", "plugins.my-plugin.allowed_hosts"}
 	if !reflect.DeepEqual(keys, want) {
 		t.Errorf("warnings for %q, want %q", keys, want)
 	}

@@ -44,6 +44,8 @@ func (d *decoder) decode() *Config {
 			d.table([]string{name}, serverTable, value, &c.Server)
 		case "executor":
 			d.table([]string{name}, executorTable, value, &c.Executor)
+		case "session":
+			d.table([]string{name}, sessionTable, value, &c.Session)
 		case "results":
 			d.table([]string{name}, resultsTable, value, &c.Results)
 		case "fold":

@@ -47,6 +47,7 @@ func Describe(c *Config, f Found) []Row {
 	}
 	add(serverTable, &c.Server, "server")
 	add(executorTable, &c.Executor, "executor")
+	add(sessionTable, &c.Session, "session")
 	add(resultsTable, &c.Results, "results")
 	add(foldTable, &c.Fold, "fold")
 	add(mcpTable, &c.MCP, "mcp")

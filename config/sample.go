@@ -28,6 +28,7 @@ func Sample() []byte {
 	c := Default()
 	writeTable(&b, serverTable, "server", &c.Server)
 	writeTable(&b, executorTable, "executor", &c.Executor)
+	writeTable(&b, sessionTable, "session", &c.Session)
 	writeTable(&b, resultsTable, "results", &c.Results)
 	writeTable(&b, foldTable, "fold", &c.Fold)
 	writeTable(&b, mcpTable, "mcp", &c.MCP)

@@ -69,7 +69,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 	for _, c := range []struct {
 		table table
 		value any
-	}{{serverTable, &Server{}}, {executorTable, &Executor{}}, {resultsTable, &Results{}}, {foldTable, &Fold{}}, {mcpTable, &MCP{}}, {pluginTable, &Plugin{}}} {
+	}{{serverTable, &Server{}}, {executorTable, &Executor{}}, {sessionTable, &Session{}}, {resultsTable, &Results{}}, {foldTable, &Fold{}}, {mcpTable, &MCP{}}, {pluginTable, &Plugin{}}} {
 		var fields []string
 		for f := range reflect.TypeOf(c.value).Elem().Fields() {
 			fields = append(fields, f.Tag.Get("toml"))

@@ -34,7 +34,7 @@ type table struct {
 	settings []setting
 }
 
-var tables = []table{serverTable, executorTable, resultsTable, foldTable, mcpTable, pluginTable}
+var tables = []table{serverTable, executorTable, sessionTable, resultsTable, foldTable, mcpTable, pluginTable}
 
 var serverTable = table{
 	name: "server",
@@ -141,9 +141,21 @@ var executorTable = table{
 			min: 1, max: 16, unit: "interpreters",
 		},
 		{
+			name: "max_memory_mb",
+			doc: []string{
+				"Memory of one Python interpreter, of which about 30 MiB are its own. A snippet",
+				"that needs more gets a MemoryError.",
+			},
+			min: 64, max: 4096, unit: "MiB",
+		},
+		{
 			name: "max_output_bytes",
-			doc:  []string{"What a run may print to stdout and stderr; the rest is cut, and the result says so."},
-			min:  int64(1 * KiB), max: int64(64 * MiB),
+			doc: []string{
+				"What a run may print to stdout and stderr together. One that prints more ends with",
+				"an OutputLimitError, and its result has what it printed until then. At most",
+				"server.max_frame_bytes.",
+			},
+			min: int64(1 * KiB), max: int64(64 * MiB),
 		},
 		{
 			name: "max_concurrent_runs",
@@ -159,6 +171,41 @@ var executorTable = table{
 			name: "max_calls_in_flight",
 			doc:  []string{"Capability calls of one run that may be under way at once."},
 			min:  1, max: 1024, unit: "calls",
+		},
+	},
+}
+
+var sessionTable = table{
+	name: "session",
+	doc: []string{
+		"The Python namespace that the runs of one scope share, like the cells of a",
+		"notebook. A run that times out or is stopped is rolled back.",
+	},
+	settings: []setting{
+		{
+			name: "enabled",
+			doc:  []string{"false gives every run a pristine interpreter."},
+		},
+		{
+			name: "max_memory_mb",
+			doc: []string{
+				"Memory and files of one session, of which about 30 MiB are Python's own. A copy",
+				"of the same size is kept to roll back to.",
+			},
+			min: 64, max: 2048, unit: "MiB",
+		},
+		{
+			name: "max_sessions",
+			doc: []string{
+				"Sessions kept at once. One more takes the place of the one that nobody has used",
+				"for the longest time, whose next run is told.",
+			},
+			min: 1, max: 32, unit: "sessions",
+		},
+		{
+			name: "idle_ttl",
+			doc:  []string{"How long a session is kept that nobody uses."},
+			min:  int64(time.Second), max: int64(7 * 24 * time.Hour),
 		},
 	},
 }

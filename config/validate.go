@@ -38,9 +38,9 @@ func (c *Config) conflicts() []conflict {
 	if e := c.Executor; e.RunTimeout > e.MaxRunTimeout {
 		add("executor", "run_timeout", "%s is above max_run_timeout, %s", formatDuration(e.RunTimeout), formatDuration(e.MaxRunTimeout))
 	}
-	if e := c.Executor; e.MaxOutputBytes > c.Server.MaxFrameBytes/2 {
-		// stdout and stderr travel in one frame with the value, escaped.
-		add("executor", "max_output_bytes", "%s is above half of server.max_frame_bytes, %s: a result with its output couldn't be sent", e.MaxOutputBytes, c.Server.MaxFrameBytes)
+	if e := c.Executor; e.MaxOutputBytes > c.Server.MaxFrameBytes {
+		// stdout and stderr travel in one frame with the value.
+		add("executor", "max_output_bytes", "%s is above server.max_frame_bytes, %s: a result with its output couldn't be sent", e.MaxOutputBytes, c.Server.MaxFrameBytes)
 	}
 	if e := c.Executor; e.MaxConcurrentRuns > c.Server.MaxInFlight {
 		// Each run is a call on the connection of the page that runs it.
@@ -72,6 +72,9 @@ func (c *Config) warnings() []conflict {
 	add := func(text string, path ...string) { out = append(out, conflict{path, text}) }
 	if c.Server.AllowRemote && !IsLoopback(c.Server.Listen) {
 		add(fmt.Sprintf("other machines can reach %s, and the connection isn't encrypted", c.Server.Listen), "server", "listen")
+	}
+	if c.Session.Enabled && c.Session.MaxMemoryMB > c.Executor.MaxMemoryMB {
+		add(fmt.Sprintf("an interpreter has no more than executor.max_memory_mb (%d MiB); raise that, or lower this to it", c.Executor.MaxMemoryMB), "session", "max_memory_mb")
 	}
 	if c.Results.MaxEntryBytes > c.Server.MaxFrameBytes {
 		add(fmt.Sprintf("a value above server.max_frame_bytes (%s) can't reach the store; raise that, or lower this to it", c.Server.MaxFrameBytes), "results", "max_entry_bytes")

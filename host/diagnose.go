@@ -237,13 +237,13 @@ func checkRun(ctx context.Context, cfg *config.Config, o Options) Check {
 		_ = h.Close(ctx)
 	}()
 	begin := time.Now()
-	cold := h.Run(ctx, executor.Request{Scope: "doctor", Code: "import sys\nreturn sys.version.split()[0]"})
+	cold := h.Run(ctx, executor.Request{Scope: "doctor", Fresh: true, Code: "import sys\nreturn sys.version.split()[0]"})
 	first := time.Since(begin)
 	if !cold.OK {
 		return Check{Status: CheckBroken, Detail: cold.Error.Error(), Fix: "see the browser check above; --log-level debug shows what the browser says"}
 	}
 	begin = time.Now()
-	if warm := h.Run(ctx, executor.Request{Scope: "doctor", Code: "return 1"}); !warm.OK {
+	if warm := h.Run(ctx, executor.Request{Scope: "doctor", Fresh: true, Code: "return 1"}); !warm.OK {
 		return Check{Status: CheckBroken, Detail: "the second run failed: " + warm.Error.Error(), Fix: "--log-level debug shows what the browser says"}
 	}
 	return Check{Status: CheckOK, Detail: fmt.Sprintf("Python %s answered after %.1f s, and the next run after %d ms",

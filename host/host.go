@@ -172,6 +172,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (*Host, error) {
 func (h *Host) executorOptions(guard *guard) executor.Options {
 	c := h.cfg.Executor
 	return executor.Options{
+		Sessions: sessionOptions(h.cfg.Session),
 		Hub: executor.HubOptions{
 			Dispatcher:    dispatcher{bridge: h.bridge, plugins: h.plugins},
 			Registry:      h.registry,
@@ -187,6 +188,7 @@ func (h *Host) executorOptions(guard *guard) executor.Options {
 			NoSandbox:    executor.SandboxMode(c.NoSandbox),
 			StartTimeout: c.StartTimeout,
 			PoolSize:     c.PoolSize,
+			MaxMemoryMB:  c.MaxMemoryMB,
 			Version:      h.version,
 		},
 		NoHeadless:        !c.Headless,
@@ -198,6 +200,13 @@ func (h *Host) executorOptions(guard *guard) executor.Options {
 		MaxCalls:          c.MaxCalls,
 		MaxCallsInFlight:  c.MaxCallsInFlight,
 	}
+}
+
+func sessionOptions(c config.Session) *executor.SessionOptions {
+	if !c.Enabled {
+		return nil
+	}
+	return &executor.SessionOptions{MaxMemoryMB: c.MaxMemoryMB, MaxSessions: c.MaxSessions, IdleTTL: c.IdleTTL}
 }
 
 func (h *Host) serve() {

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -8,68 +9,81 @@ import (
 	"testing"
 )
 
-// TestSandboxReachesNothing lets snippets try to get out in a real browser. The server that they aim at answers anybody (so
-// that only the sandbox can be what stops them) and must see nothing.
-func TestSandboxReachesNothing(t *testing.T) {
-	var mu sync.Mutex
-	var hits []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		hits = append(hits, r.Method+" "+r.URL.String())
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
-		w.Header().Set("Content-Type", "text/javascript")
-		_, _ = w.Write([]byte("0"))
-	}))
-	defer server.Close()
-	if _, err := http.Get(server.URL + "/control"); err != nil || len(hits) != 1 {
-		t.Fatalf("the server doesn't see a plain request: %v, %q", err, hits)
-	}
-	hits = nil
+// An escape is the body of a coroutine that tries to get out of the sandbox. BASE is the address of a server of the test. What
+// it raises counts as blocked, and so does a returned text that says so.
+type escape struct{ name, body string }
 
-	// Each attempt runs as the body of a coroutine; what it returns or raises is what the test sees. BASE is the server.
-	attempts := map[string]string{
-		"fetch":            `from js import fetch; r = await fetch(BASE + "/fetch"); return "reached " + str(r.status)`,
-		"fetch no-cors":    `from js import fetch, Object; from pyodide.ffi import to_js; r = await fetch(BASE + "/nocors", to_js({"mode": "no-cors"}, dict_converter=Object.fromEntries)); return "reached"`,
-		"XMLHttpRequest":   `from js import XMLHttpRequest; x = XMLHttpRequest.new(); x.open("GET", BASE + "/xhr", False); x.send(); return "reached " + str(x.status)`,
-		"WebSocket":        `from js import WebSocket; import asyncio; w = WebSocket.new(BASE.replace("http", "ws") + "/ws"); await asyncio.sleep(.3); return "reached" if w.readyState == 1 else "blocked: state " + str(w.readyState)`,
-		"EventSource":      `from js import EventSource; import asyncio; e = EventSource.new(BASE + "/events"); await asyncio.sleep(.3); return "reached" if e.readyState == 1 else "blocked: state " + str(e.readyState)`,
-		"importScripts":    `from js import importScripts; importScripts(BASE + "/import.js"); return "reached"`,
-		"dynamic import":   `import _toolplane_host as h; await h.send.constructor("u", "return import(u)")(BASE + "/dynamic.js"); return "reached"`,
-		"constructor":      `import _toolplane_host as h; await h.send.constructor("u", "return self.fetch(u)")(BASE + "/constructor"); return "reached"`,
-		"nested worker":    `from js import Worker; import asyncio; Worker.new(BASE + "/worker.js"); await asyncio.sleep(.3); return "blocked: no answer"`,
-		"blob worker":      `from js import Blob, URL, Worker; from pyodide.ffi import to_js; import asyncio; u = URL.createObjectURL(Blob.new(to_js(["fetch('" + BASE + "/blob'); importScripts('" + BASE + "/blob.js')"]))); Worker.new(u); await asyncio.sleep(.3); return "blocked: no answer"`,
-		"indexedDB":        `from js import indexedDB; indexedDB.open("x"); return "reached"`,
-		"caches":           `from js import caches; await caches.open("x"); return "reached"`,
-		"localStorage":     `from js import localStorage; return "reached " + str(localStorage)`,
-		"BroadcastChannel": `from js import BroadcastChannel; import asyncio; b = BroadcastChannel.new("toolplane"); got = []; b.onmessage = lambda e: got.append(e); b.postMessage("x"); await asyncio.sleep(.2); return "reached" if got else "blocked: nobody there"`,
-		"service worker":   `from js import navigator; await navigator.serviceWorker.register(BASE + "/sw.js"); return "reached"`,
-		"document":         `from js import document; return "reached " + str(document)`,
-		"parent":           `from js import parent; return "reached " + str(parent)`,
-		"page's toolplane": `from js import toolplane; return "reached " + str(toolplane)`,
-		"socket":           `import socket; s = socket.create_connection(("127.0.0.1", int(BASE.rsplit(":", 1)[1])), timeout=1); s.send(b"GET /socket HTTP/1.0\r\n\r\n"); return "reached"`,
-		"urllib":           `import urllib.request; return "reached " + urllib.request.urlopen(BASE + "/urllib").read().decode()`,
-		"pyodide.http":     `from pyodide.http import pyfetch; await pyfetch(BASE + "/pyfetch"); return "reached"`,
-		"sendBeacon":       `from js import navigator; return "reached" if navigator.sendBeacon(BASE + "/beacon", "x") else "blocked: refused"`,
-		"token in globals": `import js; names = [n for n in dir(js) if "token" in n.lower()]; return "reached " + repr(names) if names else "blocked: no such name"`,
-		"location":         `from js import location; text = str(location.href); return "reached " + text if "token" in text else "blocked: " + text`,
+// witness is a server that answers everybody, so that only the sandbox can be what stops a request.
+type witness struct {
+	*httptest.Server
+	mu   sync.Mutex
+	hits []string
+}
+
+func newWitness(t *testing.T) *witness {
+	w := &witness{}
+	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.hits = append(w.hits, r.Method+" "+r.URL.String())
+		rw.Header().Set("Access-Control-Allow-Origin", "*")
+		rw.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+		rw.Header().Set("Content-Type", "text/javascript")
+		_, _ = rw.Write([]byte("0"))
+	}))
+	t.Cleanup(w.Close)
+	if _, err := http.Get(w.URL + "/control"); err != nil || len(w.seen()) != 1 {
+		t.Fatalf("the server doesn't see a plain request: %v, %q", err, w.hits)
 	}
+	w.hits = nil
+	return w
+}
+
+func (w *witness) seen() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.hits
+}
+
+// TestSandboxReachesNothing lets snippets try to get out, in a real browser. The server that they aim at must see nothing, and no run may
+// be told apart from one that never happened by those that come after it.
+func TestSandboxReachesNothing(t *testing.T) {
+	groups := []struct {
+		name    string
+		escapes []escape
+	}{
+		{"network", networkEscapes}, {"scripts", scriptEscapes}, {"storage", storageEscapes}, {"others", otherEscapes}, {"interpreter", interpreterEscapes},
+	}
+	total := 0
+	for _, group := range groups {
+		total += len(group.escapes)
+		t.Run(group.name, func(t *testing.T) { tryEscapes(t, group.escapes) })
+	}
+	if total < 40 {
+		t.Errorf("only %d escapes are left", total)
+	}
+	t.Logf("%d escapes were tried", total)
+}
+
+func tryEscapes(t *testing.T, escapes []escape) {
+	server := newWitness(t)
 	var snippets []snippet
-	var names []string
-	for name, body := range attempts {
-		names = append(names, name)
-		snippets = append(snippets, snippet{strings.NewReplacer(" ", "_", "'", "").Replace(name), `
-BASE = inputs["base"]
+	for i, e := range escapes {
+		snippets = append(snippets, snippet{fmt.Sprintf("escape%d", i), fmt.Sprintf(`
+BASE = inputs["base"] + "/%d"
 async def attempt():
-    ` + body + `
+%s
 try:
     return str(await attempt())
 except BaseException as e:
     return f"blocked: {type(e).__name__}: {e}"
-`})
+`, i, indent(e.body))})
 	}
-	for i, r := range run(t, snippets, "--fresh", "--input", "base="+jsonString(t, server.URL)) {
+	// The last one sees whether anything is left of them.
+	snippets = append(snippets, snippet{"after", afterEscapes})
+	results := run(t, snippets, "--fresh", "--timeout", "10s", "--input", "base="+jsonString(t, server.URL))
+	for i, e := range escapes {
+		r := results[i]
 		var got string
 		if r.OK {
 			decode(t, r.Value, &got)
@@ -77,13 +91,39 @@ except BaseException as e:
 			got = "blocked: the run failed: " + r.Error.Type
 		}
 		if !strings.HasPrefix(got, "blocked: ") {
-			t.Errorf("%s: %s", names[i], got)
+			t.Errorf("%s: %s", e.name, got)
 		}
-		t.Logf("%-18s %.110s", names[i], got)
+		if r.Tampered {
+			t.Errorf("%s: flagged as tampering with the sandbox's messages, which it didn't", e.name)
+		}
+		t.Logf("%-32s %.110s", e.name, got)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	if len(hits) != 0 {
-		t.Errorf("the sandbox reached the server: %q", hits)
+	if last := results[len(escapes)]; string(last.Value) != "[]" {
+		t.Errorf("a run after them finds %s %+v", last.Value, last.Error)
 	}
+	for _, hit := range server.seen() {
+		var i int
+		if _, err := fmt.Sscanf(hit[strings.Index(hit, " "):], " /%d", &i); err == nil && i < len(escapes) {
+			t.Errorf("%s reached the server: %s", escapes[i].name, hit)
+		} else {
+			t.Errorf("the sandbox reached the server: %s", hit)
+		}
+	}
+}
+
+// afterEscapes returns what earlier runs have left behind.
+const afterEscapes = `
+import js, os, sys, builtins, json
+found = []
+if hasattr(builtins, "left"): found.append("builtins")
+if "left" in globals(): found.append("globals")
+if os.path.exists("/tmp/left"): found.append("a file")
+if getattr(js.Object.prototype, "left", None): found.append("Object.prototype")
+if getattr(js.globalThis, "left", None): found.append("globalThis")
+if json.loads("[1]") != [1]: found.append("json")
+return found
+`
+
+func indent(body string) string {
+	return "    " + strings.ReplaceAll(strings.TrimSpace(body), "\n", "\n    ")
 }

@@ -59,6 +59,7 @@ type runResult struct {
 	DurationMS float64           `json:"duration_ms"`
 	RunID      string            `json:"run_id"`
 	Executor   string            `json:"executor"`
+	Tampered   bool              `json:"tampered"`
 	line       []byte
 }
 

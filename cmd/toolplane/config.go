@@ -144,6 +144,11 @@ func meaning(c *config.Config) []string {
 		fmt.Sprintf("A run has %s (at most %s when it asks), %d calls and %s of output; %d run at once.",
 			short(c.Executor.RunTimeout.String()), short(c.Executor.MaxRunTimeout.String()), c.Executor.MaxCalls, c.Executor.MaxOutputBytes, c.Executor.MaxConcurrentRuns),
 	}
+	if s := c.Session; s.Enabled {
+		lines = append(lines, fmt.Sprintf("The runs of a scope share a namespace of at most %d MiB; %d such sessions are kept, each until nobody has used it for %s.", s.MaxMemoryMB, s.MaxSessions, short(s.IdleTTL.String())))
+	} else {
+		lines = append(lines, "Every run has a pristine interpreter: sessions are turned off.")
+	}
 	if r := c.Results; r.Enabled {
 		lines = append(lines, fmt.Sprintf("save_result keeps %d values of at most %s, %s in all, for %s, in memory.", r.MaxEntries, r.MaxEntryBytes, r.MaxTotalBytes, short(r.TTL.String())))
 	} else {

@@ -44,15 +44,19 @@ func (a *app) run() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE... | -",
 		Short: "Run Python files",
-		Long: `Runs Python files, one after the other, in one process and one scope: what one
-saves with save_result, the next can load by its handle, and _ is the value that
-the previous successful run returned. "-" reads a file from standard input.
+		Long: `Runs Python files, one after the other, in one process and one scope: like the
+cells of a notebook they share their variables, functions, imports and open files,
+and _ is the value that the previous successful run returned. A run that raises
+keeps what it did; one that times out is rolled back. With --fresh each run has a
+pristine interpreter; what one saves with save_result, the next can load by its
+handle either way. "-" reads a file from standard input.
 
 What a snippet prints goes to standard output as it comes, then its value as JSON.
 Tracebacks go to standard error. With --json, standard output has one JSON object
 for each run instead, on a line of its own:
   {"ok", "value", "stdout", "stderr", "error": {"type", "builtin", "message",
-   "traceback"} or null, "artifacts", "duration_ms", "run_id", "executor"}
+   "traceback"} or null, "artifacts", "duration_ms", "run_id", "executor",
+   "session": "fresh", "new", "kept", "rolled_back", "lost" or "reset"}
 
 Exit codes: 0 when every run succeeded, 1 when one failed, 2 when the command
 can't be carried out as given, 128 + N when signal N ended it.`,
@@ -70,7 +74,7 @@ can't be carried out as given, 128 + N when signal N ended it.`,
 	flags := c.Flags()
 	pluginFlag(flags, &o.plugins)
 	flags.StringArrayVarP(&o.inputs, "input", "i", nil, `a value for every run, as NAME=JSON or NAME=@FILE; the snippet has it as inputs["NAME"] (repeatable)`)
-	flags.BoolVar(&o.fresh, "fresh", false, "ask for a pristine interpreter, leaving a session alone (every run has one in this version)")
+	flags.BoolVar(&o.fresh, "fresh", false, "give each run a pristine interpreter, instead of the namespace of those before it")
 	flags.DurationVar(&o.timeout, "timeout", 0, "time limit of each run, such as 90s (default: run_timeout of the configuration)")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object for each run")
 	return c

@@ -88,6 +88,9 @@ func (p *runPrinter) result(res *executor.Result) error {
 	if res.OutputTruncated {
 		p.app.complain("(the output was cut at its limit, [executor] max_output_bytes)\n")
 	}
+	if res.SessionNote != "" {
+		p.app.complain("(session: %s)\n", res.SessionNote)
+	}
 	if res.Tampered {
 		p.app.complain("(the snippet sent messages that only an attack on its sandbox would send)\n")
 	}

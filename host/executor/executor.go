@@ -24,6 +24,8 @@ type Executor struct {
 	pages source // nil if there is none
 	slots *slots
 
+	sessions *sessions // nil if every run is fresh
+
 	life    context.Context
 	endLife context.CancelCauseFunc
 	runs    sync.WaitGroup // runs that the page has not answered yet, abandoned ones included
@@ -58,6 +60,9 @@ func New(o Options) *Executor {
 	if !o.NoHeadless {
 		e.pages = NewHeadless(e.hub, o.Headless)
 	}
+	if o.Sessions != nil {
+		e.sessions = newSessions(*o.Sessions, e.forget)
+	}
 	e.life, e.endLife = context.WithCancelCause(context.Background())
 	return e
 }
@@ -77,6 +82,7 @@ type Stats struct {
 	Pages      int  `json:"pages"`       // connected
 	Running    int  `json:"running"`     // runs under way
 	Queued     int  `json:"queued"`      // runs that wait
+	Sessions   int  `json:"sessions"`    // namespaces that are kept
 	BrowserPID int  `json:"browser_pid"` // 0 while no browser is ready
 	Closed     bool `json:"closed"`
 }
@@ -86,6 +92,9 @@ func (e *Executor) Stats() Stats {
 	s := Stats{Pages: e.hub.Pages(), Running: e.slots.running(), Queued: int(e.slots.waiting.Load())}
 	if e.pages != nil {
 		s.BrowserPID = e.pages.processID()
+	}
+	if e.sessions != nil {
+		s.Sessions = e.sessions.count()
 	}
 	e.mu.Lock()
 	s.Closed = e.closed
@@ -133,7 +142,8 @@ func (e *Executor) run(ctx context.Context, req Request) *Result {
 	defer cancel(nil)
 	defer context.AfterFunc(e.life, func() { cancel(errClosing) })()
 
-	if err := e.slots.acquire(ctx); err != nil {
+	place, err := e.enterPlace(ctx, req)
+	if err != nil {
 		if ctx.Err() != nil {
 			return failed(interrupted(ctx))
 		}
@@ -142,18 +152,53 @@ func (e *Executor) run(ctx context.Context, req Request) *Result {
 	for range pageAttempts {
 		p, err := e.choose(ctx)
 		if err != nil {
-			e.slots.release()
+			place.leave()
 			if ctx.Err() != nil {
 				return failed(interrupted(ctx))
 			}
 			return failed(hostError(TypeBrowser, "%v", err))
 		}
-		if res := e.runOn(ctx, p, req); res != nil {
-			return res // and the slot is released, now or later
+		if res := e.runOn(ctx, p, req, place); res != nil {
+			res.WaitedMS = place.waitedMS
+			return res // and the place is left, now or later
 		}
 	}
-	e.slots.release()
+	place.leave()
 	return failed(hostError(TypeBrowser, "%d executor pages in a row were lost before the run could be sent to them", pageAttempts))
+}
+
+// place is what a run needs before it can be sent: a slot, and its turn in the
+// session.
+type place struct {
+	session  *session // nil for a fresh run
+	waitedMS float64
+	leave    func() // once, when the page has ended the run
+}
+
+// enterPlace waits for a place. The session comes first, so that runs that wait
+// for each other's session keep no slot from others.
+func (e *Executor) enterPlace(ctx context.Context, req Request) (*place, error) {
+	pl := &place{leave: e.slots.release}
+	if e.sessions != nil && !req.Fresh {
+		begin := time.Now()
+		s, err := e.sessions.enter(ctx, owner{req.Scope, req.Subject})
+		if err != nil {
+			return nil, err
+		}
+		pl.session = s
+		pl.waitedMS = float64(time.Since(begin).Milliseconds())
+		pl.leave = func() {
+			e.slots.release()
+			e.sessions.leave(s)
+		}
+	}
+	if err := e.slots.acquire(ctx); err != nil {
+		if pl.session != nil {
+			e.sessions.leave(pl.session)
+		}
+		return nil, err
+	}
+	return pl, nil
 }
 
 // pageAttempts is how many pages a run tries that turn out to be gone before it
@@ -224,6 +269,9 @@ func (e *Executor) Close(ctx context.Context) error {
 	e.closed = true
 	e.mu.Unlock()
 	e.endLife(errClosing)
+	if e.sessions != nil {
+		e.sessions.close()
+	}
 	var errs []error
 	if e.pages != nil {
 		if err := e.pages.Close(ctx); err != nil {
@@ -272,7 +320,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.RunTimeout, 30*time.Second)
 	setDefault(&o.MaxRunTimeout, 10*time.Minute)
 	setDefault(&o.Grace, 20*time.Second)
-	setDefault(&o.MaxOutputBytes, 1<<20)
+	setDefault(&o.MaxOutputBytes, 10<<20)
 	setDefault(&o.MaxConcurrentRuns, 4)
 	setDefault(&o.MaxQueuedRuns, 64)
 	setDefault(&o.QueueTimeout, time.Minute)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -109,6 +110,9 @@ type fakeRun func(ctx context.Context, c *wsbridge.Conn, run protocol.ExecutorRu
 func (h *testHub) connectPage(t *testing.T, o wsbridge.Options, do fakeRun) (*wsbridge.Conn, *page) {
 	t.Helper()
 	o.Handler = func(ctx context.Context, c *wsbridge.Conn, method string, params json.RawMessage) (json.RawMessage, error) {
+		if method == protocol.MethodExecutorReset {
+			return h.fakeReset(params)
+		}
 		if method != protocol.MethodExecutorRun {
 			return nil, protocol.Errorf(protocol.CodeMethodNotFound, "the fake page doesn't know %s", method)
 		}
@@ -135,6 +139,22 @@ func (h *testHub) connectPage(t *testing.T, o wsbridge.Options, do fakeRun) (*ws
 		t.Fatal("the page isn't ready")
 	}
 	return c, p
+}
+
+// fakeResets has, by hub, what a test's page does with a reset: func(key string) (runs int).
+var fakeResets sync.Map
+
+// fakeReset answers executor.reset as the test says.
+func (h *testHub) fakeReset(params json.RawMessage) (json.RawMessage, error) {
+	var p protocol.ExecutorResetParams
+	if err := protocol.DecodeParams(params, &p); err != nil {
+		return nil, err
+	}
+	runs := 0
+	if reset, ok := fakeResets.Load(h.Hub); ok {
+		runs = reset.(func(string) int)(p.Session)
+	}
+	return protocol.EncodePayload(protocol.ExecutorResetResult{Runs: runs})
 }
 
 func okResult(value string) *protocol.ExecutorRunResult {

@@ -243,7 +243,7 @@ func (h *Headless) connect(ctx context.Context, browser *chromium) (*page, error
 	tk, token := h.hub.tickets.issue(KindHeadless)
 	defer h.hub.tickets.revoke(tk)
 	arguments, err := json.Marshal(map[string]any{
-		"token": token, "kind": KindHeadless, "name": "toolplane-headless", "version": h.o.Version, "pool": h.o.PoolSize,
+		"token": token, "kind": KindHeadless, "name": "toolplane-headless", "version": h.o.Version, "pool": h.o.PoolSize, "max_memory_mb": h.o.MaxMemoryMB,
 	})
 	if err != nil {
 		return nil, err
@@ -323,6 +323,7 @@ func (o HeadlessOptions) withDefaults() HeadlessOptions {
 	setDefault(&o.NoSandbox, NoSandboxAuto)
 	setDefault(&o.StartTimeout, time.Minute)
 	setDefault(&o.PoolSize, 2)
+	setDefault(&o.MaxMemoryMB, 512)
 	setDefault(&o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }

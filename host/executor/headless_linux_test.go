@@ -115,7 +115,7 @@ func shortTempDir(t testing.TB) string {
 }
 
 // profiles are the profile directories that there are now.
-func (f *fakeHost) profiles(t *testing.T) []string {
+func (f *fakeHost) profiles(t testing.TB) []string {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(f.temp, profilePrefix+"*"))
 	if err != nil {
@@ -290,7 +290,7 @@ func kill(t *testing.T, pids ...int) {
 }
 
 // helpersOf are the browser's processes whose command line has a text.
-func helpersOf(t *testing.T, profile, text string) (pids []int) {
+func helpersOf(t testing.TB, profile, text string) (pids []int) {
 	t.Helper()
 	for _, pid := range processesUsing(profile) {
 		if cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.Contains(string(cmdline), text) {

@@ -75,6 +75,9 @@ type HeadlessOptions struct {
 	StartTimeout time.Duration
 	// PoolSize is the number of interpreters the page keeps ready (default 2).
 	PoolSize int
+	// MaxMemoryMB bounds the memory of each interpreter, in MiB: its WebAssembly
+	// memory can't grow beyond it. 64 to 4096 (default 512).
+	MaxMemoryMB int
 	// Version is what the page says in its hello.
 	Version string
 	// Logger receives starts, ends and their reasons. Nil means no log.
@@ -88,6 +91,9 @@ type Options struct {
 	// started and that runs need a page that somebody opened.
 	Headless   HeadlessOptions
 	NoHeadless bool
+	// Sessions keeps a namespace for each scope. Nil means that every run has a
+	// pristine interpreter.
+	Sessions *SessionOptions
 	// Logger receives runs: their ids, how long they took and how they ended.
 	// It is also the default of the other two.
 	Logger *slog.Logger
@@ -99,7 +105,8 @@ type Options struct {
 	// host gives it up and restarts the browser (default 20 s). It covers the time
 	// until an interpreter is free, which the page doesn't count as the run's.
 	Grace time.Duration
-	// MaxOutputBytes bounds what a run may print (default 1 MiB).
+	// MaxOutputBytes bounds what a run may print (default 10 MiB). One that
+	// prints more ends with an OutputLimitError, and keeps what it printed.
 	MaxOutputBytes int64
 	// MaxConcurrentRuns bounds the runs under way (default 4), MaxQueuedRuns
 	// those that wait for one to end (default 64), and QueueTimeout how long

@@ -91,7 +91,7 @@ func TestRunDefaults(t *testing.T) {
 	if !res.OK || string(res.Value) != "null" || !strings.HasPrefix(res.RunID, "run_") || len(res.RunID) < 30 {
 		t.Errorf("result %+v", res)
 	}
-	if got.RunID != res.RunID || got.Filename != "snippet.py" || got.TimeoutMS != 30_000 || got.MaxCalls != 10_000 || got.MaxCallsInFlight != 32 || got.MaxOutputBytes != 1<<20 {
+	if got.RunID != res.RunID || got.Filename != "snippet.py" || got.TimeoutMS != 30_000 || got.MaxCalls != 10_000 || got.MaxCallsInFlight != 32 || got.MaxOutputBytes != 10<<20 {
 		t.Errorf("the page got %+v", got)
 	}
 }

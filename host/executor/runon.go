@@ -21,11 +21,20 @@ type answer struct {
 	err error
 }
 
-// runOn runs a request on a page and releases the caller's slot when the page
+// runOn runs a request on a page and leaves the caller's place when the page
 // has ended the run, which after a cancellation is later than the return. If the
-// page is gone already it returns nil and leaves the slot alone.
-func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
+// page is gone already it returns nil and leaves the place alone.
+func (e *Executor) runOn(ctx context.Context, p *page, req Request, pl *place) *Result {
+	var in seat
+	if pl.session != nil {
+		in = e.sessions.on(pl.session, p)
+		if in.kept {
+			req.Previous = nil // it knows its own
+		}
+	}
 	params, err := protocol.EncodePayload(protocol.ExecutorRunParams{
+		Session:          in.key,
+		SessionMaxBytes:  in.maxBytes,
 		RunID:            req.RunID,
 		Code:             req.Code,
 		Filename:         req.Filename,
@@ -38,7 +47,7 @@ func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
 		MaxCallsInFlight: e.o.MaxCallsInFlight,
 	})
 	if err != nil {
-		e.slots.release()
+		pl.leave()
 		return failed(invalid("the run can't be sent: %v", err))
 	}
 	runCtx, endRun := context.WithCancel(context.WithoutCancel(ctx))
@@ -58,14 +67,21 @@ func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
 	defer p.end(r)
 	p.syncCatalog()
 
-	answers := make(chan answer, 1)
+	answers := make(chan *Result, 1)
 	e.runs.Go(func() {
 		raw, err := p.conn.CallWait(runCtx, stopTime, protocol.MethodExecutorRun, params)
 		if err != nil && runCtx.Err() != nil && !errors.Is(err, wsbridge.ErrClosed) && !isProtocolError(err) {
 			p.diagnose(fmt.Errorf("the executor page did not stop a cancelled run within %v", stopTime))
 		}
-		e.slots.release() // before the answer, so that the caller finds it free
-		answers <- answer{raw, err}
+		res := e.result(p, r, answer{raw, err})
+		if pl.session != nil {
+			e.tellSession(pl.session, in, res, errors.Is(err, wsbridge.ErrClosed))
+			if runCtx.Err() != nil && res.Session == protocol.SessionLost {
+				e.sessions.mourn(pl.session, "a run that was stopped took it along")
+			}
+		}
+		pl.leave() // before the answer, so that the caller finds it free
+		answers <- res
 	})
 
 	// The page keeps the time; this is for a page that doesn't. It can't tell
@@ -75,17 +91,33 @@ func (e *Executor) runOn(ctx context.Context, p *page, req Request) *Result {
 	defer watchdog.Stop()
 	var res *Result
 	select {
-	case a := <-answers:
-		res = e.result(p, r, a)
+	case res = <-answers:
 	case <-ctx.Done():
 		res = r.unanswered(interrupted(ctx))
+		if pl.session != nil {
+			res.Session = protocol.SessionRolledBack
+			res.Error.Message += "; the session's namespace is rolled back to before this run"
+		}
 	case <-watchdog.C:
 		err := fmt.Errorf("the executor page did not answer within %v (the run's limit of %v, and %v more)", limit, req.Timeout, e.o.Grace)
 		p.diagnose(err)
 		res = r.unanswered(hostError(TypeBrowser, "%v; a new browser is started for the next run", err))
+		if pl.session != nil {
+			e.tellSession(pl.session, in, res, true)
+		}
 	}
 	res.Executor = string(p.kindOf())
 	return res
+}
+
+// tellSession completes what a result says about its session.
+func (e *Executor) tellSession(s *session, in seat, res *Result, lost bool) {
+	if lost {
+		res.Session = protocol.SessionLost
+		res.SessionNote = "the session's namespace is gone with the browser: the next run begins a new one"
+		res.Error.Message += "; " + res.SessionNote
+	}
+	e.sessions.note(s, in, res)
 }
 
 // result makes a Result of what the page answered.
@@ -111,6 +143,13 @@ func (e *Executor) result(p *page, r *run, a answer) *Result {
 		Stderr:          cutText(out.Stderr, e.o.MaxOutputBytes),
 		OutputTruncated: out.OutputTruncated,
 		Tampered:        out.Tampered,
+		Session:         out.Session,
+		SessionNote:     cutText(out.SessionNote, 2000),
+	}
+	if res.OutputTruncated {
+		// The page may have cut it to fit into one message. What it sent before is whole.
+		res.Stdout = longer(res.Stdout, r.output.text(protocol.StreamStdout))
+		res.Stderr = longer(res.Stderr, r.output.text(protocol.StreamStderr))
 	}
 	if len(res.Stdout) < len(out.Stdout) || len(res.Stderr) < len(out.Stderr) {
 		res.OutputTruncated = true
@@ -143,6 +182,13 @@ func (e *Executor) refused(err error) *RunError {
 	default:
 		return hostError(TypeExecutor, "the executor page refused the run: %s", refusal.Message)
 	}
+}
+
+func longer(a, b string) string {
+	if len(b) > len(a) {
+		return b
+	}
+	return a
 }
 
 func isProtocolError(err error) bool {

@@ -28,10 +28,16 @@ type Request struct {
 	Inputs map[string]json.RawMessage
 
 	// Previous is the JSON text of the previous run's value, `_` in the
-	// snippet. Nil means that there is none.
+	// snippet. Nil means that there is none. A session that has had a run knows
+	// its own, and this isn't used.
 	Previous json.RawMessage
 
-	// Fresh asks for a pristine interpreter even where a session exists.
+	// Fresh asks for a pristine interpreter. Otherwise, with [Options.Sessions],
+	// the run goes on with the namespace of the scope's earlier ones, like the
+	// next cell of a notebook: variables, functions, classes, imports, open files.
+	// A run that raises keeps what it did; one that times out, is stopped or dies
+	// is rolled back, so that the namespace is exactly as before it. What it did
+	// on the host stands either way.
 	Fresh bool
 
 	// Timeout is the time the snippet may take, counted by the page from the
@@ -91,6 +97,18 @@ type Result struct {
 	RunID      string  `json:"run_id"`
 	// Executor is the kind of page that ran it ("headless"), empty when none did.
 	Executor string `json:"executor"`
+	// Session says where the run ran and what became of that namespace: "fresh"
+	// (no session was touched), "new" (it began with this run), "kept",
+	// "rolled_back" (it's as before the run), "lost" (it couldn't be restored) or
+	// "reset" (the snippet asked for it). After the last two the next run begins a
+	// new one. Empty when the run didn't begin.
+	Session string `json:"session,omitempty"`
+	// SessionNote is what a reader should know about the session: that an earlier
+	// namespace is gone and why, or that this one couldn't be restored.
+	SessionNote string `json:"session_note,omitempty"`
+	// WaitedMS is how long it waited for earlier runs of its session, in
+	// milliseconds.
+	WaitedMS float64 `json:"waited_ms,omitempty"`
 	// OutputTruncated says that the run printed more than the limit.
 	OutputTruncated bool `json:"output_truncated,omitempty"`
 	// Tampered says that the worker sent messages that only a snippet that

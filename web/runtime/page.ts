@@ -17,6 +17,8 @@ export interface ConnectOptions {
   readonly version?: string;
   /** Standbys to keep ready, 1 to 16; 2 when missing. */
   readonly pool?: number;
+  /** Cap on the memory of each interpreter in MiB, 64 to 4096; 512 when missing. */
+  readonly max_memory_mb?: number;
   /** Address of the host's socket; /ws of the page's own origin when missing. */
   readonly websocket?: string;
   /** false loads each worker plainly, as where a snapshot can't be made. */
@@ -33,11 +35,16 @@ let connecting = false;
 async function connect(options: ConnectOptions): Promise<HostInfo> {
   if (connecting || current?.isOpen) throw new Error("this page is connected already");
   const { token, kind = "headless", name = "toolplane-page", version = "0", pool = 2, snapshot = true } = options;
+  const memory = options.max_memory_mb;
   connecting = true;
   try {
     const connection = new Connection(await openSocket(options.websocket ?? ownSocket()));
     current = connection;
-    const settings = { size: Math.min(MAX_RUNS, Math.max(1, Math.floor(pool))), snapshot };
+    const settings = {
+      size: Math.min(MAX_RUNS, Math.max(1, Math.floor(pool))),
+      snapshot,
+      ...(memory === undefined ? {} : { maxMemoryMb: Math.min(4096, Math.max(64, Math.floor(memory))) }),
+    };
     return await openSession(connection, { token, kind, name, version }, executor, settings);
   } finally {
     connecting = false;

@@ -12,6 +12,7 @@ const (
 	MethodRunOutput      = "run.output"      // page → host, notification: RunOutputParams
 	MethodExecutorStatus = "executor.status" // page → host, notification: ExecutorStatusParams
 	MethodExecutorRun    = "executor.run"    // host → page, request: ExecutorRunParams → ExecutorRunResult
+	MethodExecutorReset  = "executor.reset"  // host → page, request: ExecutorResetParams → ExecutorResetResult
 	MethodCatalogChanged = "catalog.changed" // host → page, notification: Catalog
 	MethodCancel         = "$/cancelRequest" // both, notification: CancelParams
 )
@@ -33,6 +34,16 @@ const (
 const (
 	SnapshotMemory = "memory" // workers are restored from a memory snapshot
 	SnapshotNone   = "none"   // workers load plainly: slower, otherwise the same
+)
+
+// What a run's result says in "session": where it ran, and what became of that namespace.
+const (
+	SessionFresh      = "fresh"       // in an interpreter of its own; no session was touched
+	SessionNew        = "new"         // in a session that began with this run, and is kept
+	SessionKept       = "kept"        // in a session that had earlier runs, and is kept
+	SessionRolledBack = "rolled_back" // the namespace is as it was before the run
+	SessionLost       = "lost"        // the namespace couldn't be restored: the next run begins a new one
+	SessionReset      = "reset"       // the snippet asked for it: the next run begins a new one
 )
 
 // Peer names a program at one end of the connection.
@@ -119,6 +130,18 @@ type ExecutorRunParams struct {
 	MaxOutputBytes   int64                      `json:"max_output_bytes"`   // UTF-8 bytes of stdout and of stderr
 	MaxCalls         int                        `json:"max_calls,omitempty"`
 	MaxCallsInFlight int                        `json:"max_calls_in_flight,omitempty"`
+	Session          string                     `json:"session,omitempty"`           // key of the namespace to run in, chosen by the host; not with Fresh
+	SessionMaxBytes  int64                      `json:"session_max_bytes,omitempty"` // memory and files of that session; 0 means no limit of its own
+}
+
+// ExecutorResetParams ends a session. A run that is under way in it is stopped.
+type ExecutorResetParams struct {
+	Session string `json:"session"`
+}
+
+// ExecutorResetResult says what there was to end.
+type ExecutorResetResult struct {
+	Runs int `json:"runs"` // runs that the session had, 0 when there was no such session
 }
 
 // ExecutorRunResult is a finished run, failed or not.
@@ -131,6 +154,8 @@ type ExecutorRunResult struct {
 	Tampered        bool            `json:"tampered"`
 	Error           *RunError       `json:"error"` // nil when OK
 	DurationMS      float64         `json:"duration_ms"`
+	Session         string          `json:"session,omitempty"`      // one of the Session constants
+	SessionNote     string          `json:"session_note,omitempty"` // what a reader should know about it
 }
 
 // RunError is the Python exception that ended a run.

@@ -35,6 +35,7 @@ var methods = []Method{
 	{MethodRunOutput, FromPage, false, payload[RunOutputParams], nil},
 	{MethodExecutorStatus, FromPage, false, payload[ExecutorStatusParams], nil},
 	{MethodExecutorRun, FromHost, true, payload[ExecutorRunParams], payload[ExecutorRunResult]},
+	{MethodExecutorReset, FromHost, true, payload[ExecutorResetParams], payload[ExecutorResetResult]},
 	{MethodCatalogChanged, FromHost, false, payload[Catalog], nil},
 	{MethodCancel, "", false, payload[CancelParams], nil},
 }
@@ -136,6 +137,26 @@ func (p *ExecutorRunParams) Validate() error {
 		return errors.New("max_output_bytes: must not be negative")
 	case p.MaxCalls < 0 || p.MaxCallsInFlight < 0:
 		return errors.New("max_calls: limits on calls must not be negative")
+	case p.SessionMaxBytes < 0:
+		return errors.New("session_max_bytes: must not be negative")
+	case p.Fresh && p.Session != "":
+		return errors.New("session: a fresh run has none")
+	}
+	return nil
+}
+
+// Validate checks what the types can't say.
+func (p *ExecutorResetParams) Validate() error {
+	if p.Session == "" {
+		return errors.New("session: must not be empty")
+	}
+	return nil
+}
+
+// Validate checks what the types can't say.
+func (r *ExecutorResetResult) Validate() error {
+	if r.Runs < 0 {
+		return errors.New("runs: must not be negative")
 	}
 	return nil
 }
@@ -149,8 +170,10 @@ func (r *ExecutorRunResult) Validate() error {
 		return errors.New("error: must say what failed when ok is false")
 	case r.DurationMS < 0:
 		return errors.New("duration_ms: must not be negative")
+	case r.Session == "":
+		return nil
 	}
-	return nil
+	return oneOf("session", r.Session, SessionFresh, SessionNew, SessionKept, SessionRolledBack, SessionLost, SessionReset)
 }
 
 // Validate checks what the types can't say.

@@ -4,7 +4,8 @@ import { Code, RpcError } from "../wire/errors.ts";
 import type { RunRequest } from "../wire/methods.ts";
 import type { Frame } from "./frame-link.ts";
 import { Pool, type PoolOptions, type PoolStatus } from "./pool.ts";
-import { ANSWER_FIRST_MS, execute, type RunHost, type RunOutcome } from "./run.ts";
+import { ANSWER_FIRST_MS, execute, later, type RunHost, type RunOutcome } from "./run.ts";
+import { Sessions } from "./sessions.ts";
 
 /** Runs at once, each with a worker of 50 to 100 MB, whatever the host asks for. */
 export const MAX_RUNS = 16;
@@ -26,6 +27,14 @@ export class Executor {
   #broken: PoolStatus | undefined;
   #running = 0;
   #lost = 0;
+  readonly sessions = new Sessions({
+    take: async (signal) => {
+      const { frame, pool } = await this.#opened;
+      return { frame, standby: await pool.take(signal), catalog: this.#options?.catalog ?? "" };
+    },
+    refill: () => later(() => this.#pool?.refill()),
+    catalog: () => this.#options?.catalog ?? "",
+  });
 
   /** Opens a frame and makes the base snapshot at once; start() then fills the pool. A frame that dies is replaced by a new one. */
   constructor(openFrame: () => Promise<Frame>) {
@@ -77,7 +86,7 @@ export class Executor {
     this.#onStatus(this.#broken);
   }
 
-  /** Runs one snippet in a pristine interpreter. Rejects only when it can't start: too many runs, no worker, or `signal` aborted first. */
+  /** Runs one snippet, in a pristine interpreter or in the session that it names. Rejects only when it can't start: too many runs, no worker, or `signal` aborted first. */
   async run(request: RunRequest, host: RunHost, signal: AbortSignal): Promise<RunOutcome> {
     if (this.#running >= MAX_RUNS) {
       const message = `this page runs ${MAX_RUNS} snippets already, its limit: wait for one to end`;
@@ -85,15 +94,26 @@ export class Executor {
     }
     this.#running++;
     try {
-      const { frame, pool } = await this.#opened;
-      const standby = await pool.take(signal);
-      const outcome = await execute(standby, request, host, frame, signal);
-      frame.after(ANSWER_FIRST_MS, () => pool.refill());
+      const outcome = await (request.session
+        ? this.sessions.run(request.session, request, host, signal)
+        : this.#runFresh(request, host, signal));
       if (outcome.ok) this.#lost = 0;
       return outcome;
     } finally {
       this.#running--;
+      this.#refillAfterAnswer();
     }
+  }
+
+  /** The answer leaves first: loading a worker takes a busy machine long. */
+  #refillAfterAnswer(): void {
+    void this.#opened.then(({ frame, pool }) => frame.after(ANSWER_FIRST_MS, () => pool.refill())).catch(() => {}); // a sandbox that can't open has said so
+  }
+
+  async #runFresh(request: RunRequest, host: RunHost, signal: AbortSignal): Promise<RunOutcome> {
+    const { frame, pool } = await this.#opened;
+    const standby = await pool.take(signal);
+    return execute(standby, request, host, frame, signal);
   }
 }
 

@@ -24,11 +24,27 @@ export interface SpawnedWorker {
   readonly port: MessagePort;
 }
 
+export interface Swapped {
+  /** Why it failed, "" when it didn't. */
+  readonly problem: string;
+  /** JavaScript objects that couldn't be taken along. */
+  readonly lost: readonly string[];
+}
+
 /** What the pool needs of a frame; the tests have one without a browser. */
 export interface Frame {
   spawn(mode: Mode, events: WorkerEvents): SpawnedWorker;
+  /** Caps the memory, in MiB, of each worker that is spawned from now on. */
+  limit(maxMemoryMb: number): void;
   /** Ends a worker; `patience` in ms > 0 when it may be busy. */
   end(id: number, patience: number): void;
+  /**
+   * Ends worker `from` and has worker `to` take over the state that it saved before its run of that number. When that fails, neither
+   * is of any use.
+   */
+  swap(from: number, to: number, run: number, patience: number): Promise<Swapped>;
+  /** The worker's runs up to that number stand. */
+  release(id: number, run: number): void;
   /** Calls back after `ms`, also in a hidden page. The result cancels. */
   after(ms: number, callback: () => void): () => void;
   /** Resolves, with the reason, when the frame and all its workers are gone. Each worker's onFailed was called then. */
@@ -44,6 +60,7 @@ export class FrameLink implements Frame {
   readonly #control: MessagePort;
   readonly #workers = new Map<number, WorkerEvents>();
   readonly #alarms = new Map<number, () => void>();
+  readonly #swaps = new Map<number, (swapped: Swapped) => void>();
   #nextId = 1;
   #booted: (info: BootInfo) => void = () => {};
   #fault: (message: string) => void = () => {};
@@ -111,8 +128,24 @@ export class FrameLink implements Frame {
     return { id, port: port1 };
   }
 
+  limit(maxMemoryMb: number): void {
+    this.#tell({ t: "limit", maxMemoryMb });
+  }
+
   end(id: number, patience: number): void {
     if (this.#workers.delete(id)) this.#tell({ t: "end", id, patience });
+  }
+
+  swap(from: number, to: number, run: number, patience: number): Promise<Swapped> {
+    if (!this.#workers.delete(from)) return Promise.resolve({ problem: "its worker is gone", lost: [] });
+    return new Promise((resolve) => {
+      this.#swaps.set(to, resolve);
+      this.#tell({ t: "swap", from, to, run, patience });
+    });
+  }
+
+  release(id: number, run: number): void {
+    this.#tell({ t: "release", id, run });
   }
 
   after(ms: number, callback: () => void): () => void {
@@ -145,6 +178,8 @@ export class FrameLink implements Frame {
     const reason = "the sandbox's process died";
     for (const events of [...this.#workers.values()]) events.onFailed(reason);
     this.#workers.clear();
+    for (const resolve of this.#swaps.values()) resolve({ problem: reason, lost: [] });
+    this.#swaps.clear();
     this.#resolveLost(reason);
   }
 
@@ -172,6 +207,10 @@ export class FrameLink implements Frame {
         break;
       case "failed":
         this.#workers.get(message.id)?.onFailed(message.message);
+        break;
+      case "swapped":
+        this.#swaps.get(message.id)?.(message);
+        this.#swaps.delete(message.id);
         break;
       case "forged":
         this.#workers.get(message.id)?.onForged();

@@ -27,6 +27,8 @@ export interface PoolOptions {
   readonly size: number;
   /** false loads every worker plainly. */
   readonly snapshot: boolean;
+  /** Cap on the memory of each interpreter, in MiB; the sandbox's own when missing. */
+  readonly maxMemoryMb?: number | undefined;
   /** What Python's bind() takes: bound in every standby. */
   readonly catalog: string;
 }
@@ -65,6 +67,7 @@ export class Pool {
   /** Starts to fill, or goes on with other options. */
   start(options: PoolOptions): void {
     this.#options = options;
+    if (options.maxMemoryMb !== undefined) this.#frame.limit(options.maxMemoryMb);
     if (!options.snapshot && this.#mode !== "plain") {
       this.#mode = "plain";
       this.#detail = "snapshots are turned off";

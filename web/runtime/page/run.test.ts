@@ -114,7 +114,7 @@ describe("a run", () => {
     worker.says({ t: "output", stream: "stdout", text: "ééé" });
     worker.says({ t: "output", stream: "stderr", text: "ab" });
     worker.says({ t: "result", json: '{"ok":true,"value":null}', truncated: true });
-    expect(await outcome).toMatchObject({ stdout: "ééé", stderr: "ab", outputTruncated: true });
+    expect(await outcome).toMatchObject({ ok: false, stdout: "ééé", stderr: "ab", outputTruncated: true });
     expect(host.printed).toBe("stdout:ééé;stderr:ab;");
   });
 
@@ -122,7 +122,27 @@ describe("a run", () => {
     const { worker, outcome } = start({ max_output_bytes: 8 });
     for (let i = 0; i < 100; i++) worker.says({ t: "output", stream: "stdout", text: "abcd" });
     worker.says(ok());
-    expect(await outcome).toMatchObject({ stdout: "abcdabcd", outputTruncated: true });
+    expect(await outcome).toMatchObject({
+      ok: false,
+      value: "null",
+      stdout: "abcdabcd",
+      outputTruncated: true,
+      error: {
+        type: "OutputLimitError",
+        builtin: "MemoryError",
+        message: expect.stringContaining("8 bytes ([executor] max_output_bytes)"),
+      },
+    });
+  });
+
+  test.each([
+    ["OutputLimitError", "OutputLimitError", "MemoryError"],
+    ["ZeroDivisionError", "ZeroDivisionError", "RuntimeError"],
+  ])("of a run that printed too much and failed with %s is told as %s", async (said, type, builtin) => {
+    const { worker, outcome } = start();
+    const error = { type: said, builtin: "RuntimeError", message: "", traceback: "line 1" };
+    worker.says({ t: "result", json: JSON.stringify({ ok: false, error }), truncated: true });
+    expect(await outcome).toMatchObject({ outputTruncated: true, error: { type, builtin, traceback: "line 1" } });
   });
 });
 

@@ -3,11 +3,11 @@
  * what the worker says is checked and never trusted.
  */
 
-import type { FromWorker } from "../sandbox/messages.ts";
+import type { FromWorker, SessionRun } from "../sandbox/messages.ts";
 import { BUILTINS, ClosedError, RpcError } from "../wire/errors.ts";
-import { type RunFailure, type RunRequest, runError } from "../wire/methods.ts";
+import { type RunFailure, type RunRequest, runError, type SessionState } from "../wire/methods.ts";
 import { boolean, object, optional, raw } from "../wire/shape.ts";
-import { byteLength } from "../wire/size.ts";
+import { byteLength, formatBytes } from "../wire/size.ts";
 import { MAX_DEPTH, valueProblem } from "../wire/value.ts";
 import type { Frame } from "./frame-link.ts";
 import type { Standby } from "./standby.ts";
@@ -22,6 +22,7 @@ const CLOCK_SLACK_MS = 20;
 const MAX_FORGED = 50;
 /** Ending a worker and starting the next one wait until the answer has left: on a busy machine it would else stand in line behind them. */
 export const ANSWER_FIRST_MS = 5;
+const OUTPUT_LIMIT = "OutputLimitError";
 const DEFAULT_MAX_CALLS = 10_000;
 const DEFAULT_MAX_IN_FLIGHT = 32;
 
@@ -41,7 +42,28 @@ export interface RunOutcome {
   readonly tampered: boolean;
   readonly error: RunFailure | null;
   readonly durationMs: number;
+  /** Where it ran, and what became of that namespace. */
+  readonly session: SessionState;
+  /** What a reader should know about the session; "" if there's nothing. */
+  readonly sessionNote: string;
 }
+
+/** What the worker said of a session's state at the end of a run. */
+export type StateReport = FromWorker & { readonly t: "session" };
+
+/** How a run in a session ended. The worker is still there. */
+export interface SessionEnd {
+  readonly outcome: RunOutcome;
+  /** Python ended the run by itself, in time: what it did stands. Otherwise the worker is of no more use, and may be busy for `patience` ms. */
+  readonly clean: boolean;
+  readonly patience: number;
+  /** The snippet asked for a new namespace. */
+  readonly reset: boolean;
+  readonly report: StateReport | undefined;
+}
+
+/** Resolved by the page itself: it's about the page's own session. */
+const RESET = "toolplane:session/reset";
 
 const readResult = object({
   ok: boolean,
@@ -58,7 +80,37 @@ export function execute(
   frame: Frame,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
-  return new Promise((resolve) => new Run(standby, request, host, frame, resolve).start(signal));
+  return new Promise((resolve) => {
+    const over = ({ outcome, patience }: SessionEnd): void => {
+      resolve(outcome);
+      standby.mute();
+      if (patience > 0)
+        later(() => standby.end(patience)); // it may still be busy: no moment to lose
+      else frame.after(ANSWER_FIRST_MS, () => standby.end(0));
+    };
+    new Run(standby, request, host, frame, undefined, over).start(signal);
+  });
+}
+
+/** Runs the request in a session's worker, which stays. Never rejects. The outcome's `session` is for the caller to set. */
+export function executeInSession(
+  standby: Standby,
+  request: RunRequest,
+  host: RunHost,
+  frame: Frame,
+  signal: AbortSignal,
+  session: SessionRun,
+): Promise<SessionEnd> {
+  return new Promise((resolve) => {
+    const over = (end: SessionEnd): void => {
+      standby.listen(
+        () => {},
+        () => {},
+      );
+      resolve(end);
+    };
+    new Run(standby, request, host, frame, session, over).start(signal);
+  });
 }
 
 class Run {
@@ -66,7 +118,8 @@ class Run {
   readonly #request: RunRequest;
   readonly #host: RunHost;
   readonly #frame: Frame;
-  readonly #resolve: (outcome: RunOutcome) => void;
+  readonly #session: SessionRun | undefined;
+  readonly #onOver: (end: SessionEnd) => void;
   readonly #maxCalls: number;
   readonly #maxInFlight: number;
   readonly #started = performance.now();
@@ -78,6 +131,8 @@ class Run {
   #lastCall = 0;
   #callCount = 0;
   #over = false;
+  #reset = false;
+  #report: StateReport | undefined;
   #interruptTraceback = "";
   #cleanUp: (() => void)[] = [];
 
@@ -86,13 +141,15 @@ class Run {
     request: RunRequest,
     host: RunHost,
     frame: Frame,
-    resolve: (outcome: RunOutcome) => void,
+    session: SessionRun | undefined,
+    onOver: (end: SessionEnd) => void,
   ) {
     this.#standby = standby;
     this.#request = request;
     this.#host = host;
     this.#frame = frame;
-    this.#resolve = resolve;
+    this.#session = session;
+    this.#onOver = onOver;
     this.#outputLeft = request.max_output_bytes;
     this.#maxCalls = request.max_calls || DEFAULT_MAX_CALLS;
     this.#maxInFlight = request.max_calls_in_flight || DEFAULT_MAX_IN_FLIGHT;
@@ -111,7 +168,15 @@ class Run {
       () => signal.removeEventListener("abort", onAbort),
       this.#frame.after(timeout + GRACE_MS, () => this.#timeOut()),
     );
-    this.#standby.send({ t: "run", request: this.#pythonRequest(), timeout, grace: GRACE_MS, maxOutput });
+    const session = this.#session;
+    this.#standby.send({
+      t: "run",
+      request: this.#pythonRequest(),
+      timeout,
+      grace: GRACE_MS,
+      maxOutput,
+      ...(session === undefined ? {} : { session }),
+    });
   }
 
   #pythonRequest(): string {
@@ -136,6 +201,10 @@ class Run {
         break;
       case "output":
         this.#print(message.stream, message.text);
+        break;
+      case "session":
+        if (this.#session === undefined || this.#report !== undefined) return this.#tampered();
+        this.#report = message;
         break;
       case "result":
         this.#finished(message.json, message.truncated);
@@ -165,6 +234,7 @@ class Run {
     // Ids only grow, so that an answered call can't be answered again.
     if (id <= this.#lastCall || args[0] !== "{" || valueProblem(args) !== null) return this.#tampered();
     this.#lastCall = id;
+    if (name === RESET) return this.#resetSession(id);
     this.#callCount++;
     if (this.#callCount > this.#maxCalls) {
       return this.#settleError(
@@ -192,6 +262,15 @@ class Run {
       (value) => settled(true, value),
       (error) => settled(false, errorPayload(error)),
     );
+  }
+
+  #resetSession(id: number): void {
+    if (this.#session === undefined) {
+      const message = "a fresh run has no session to reset: run without fresh, or leave reset_session() out";
+      return this.#settleError(id, "ValueError", "SessionError", message);
+    }
+    this.#reset = true;
+    this.#standby.send({ t: "settle", id, ok: true, payload: "null" });
   }
 
   #settleError(id: number, builtin: string, type: string, message: string): void {
@@ -227,9 +306,20 @@ class Run {
     if (result.ok !== (result.error === undefined) || result.ok !== (result.value !== undefined)) {
       return this.#unreadable('it has neither just "value" nor just "error"');
     }
+    if (this.#truncated && (result.error === undefined || result.error.type === OUTPUT_LIMIT)) {
+      return this.#printedTooMuch(result.error?.traceback ?? "");
+    }
     if (result.error === undefined) return this.#end({ ok: true, value: result.value ?? "null", error: null }, 0);
     const builtin = BUILTINS.find((known) => known === result.error?.builtin) ?? "RuntimeError";
     this.#fail({ ...result.error, builtin }, 0);
+  }
+
+  #printedTooMuch(traceback: string): void {
+    const limit = formatBytes(this.#request.max_output_bytes);
+    const message =
+      `the run printed more than its limit of ${limit} ([executor] max_output_bytes), of which the first ${limit} are kept: ` +
+      "print less, or return the data, or keep it with save_result";
+    this.#fail({ type: OUTPUT_LIMIT, builtin: "MemoryError", message, traceback }, 0);
   }
 
   #unreadable(problem: string): void {
@@ -275,17 +365,16 @@ class Run {
     for (const clean of this.#cleanUp) clean();
     for (const controller of this.#calls.values()) controller.abort();
     this.#calls.clear();
-    this.#resolve({
+    const outcome: RunOutcome = {
       ...end,
       ...this.#texts,
       outputTruncated: this.#truncated,
       tampered: this.#forged > 0,
       durationMs: performance.now() - this.#started,
-    });
-    this.#standby.mute();
-    if (patience > 0)
-      later(() => this.#standby.end(patience)); // it may still be busy: no moment to lose
-    else this.#frame.after(ANSWER_FIRST_MS, () => this.#standby.end(0));
+      session: "fresh",
+      sessionNote: "",
+    };
+    this.#onOver({ outcome, clean: patience === 0, patience, reset: this.#reset, report: this.#report });
   }
 }
 
@@ -297,7 +386,7 @@ function errorPayload(error: unknown): string {
 }
 
 /** Runs `callback` as a task of its own, behind what is being sent: setTimeout is held back in hidden pages. */
-function later(callback: () => void): void {
+export function later(callback: () => void): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
     port1.close();

@@ -8,6 +8,7 @@ import {
   type RunFailure,
   readCatalog,
   readHelloResult,
+  readReset,
   readRun,
   readToolResult,
 } from "../wire/methods.ts";
@@ -28,6 +29,8 @@ export interface Identity {
 export interface PoolSettings {
   readonly size: number;
   readonly snapshot: boolean;
+  /** Cap on the memory of each interpreter, in MiB. */
+  readonly maxMemoryMb?: number | undefined;
 }
 
 /** What the host told in its answer to hello. */
@@ -84,6 +87,10 @@ function serve(connection: Connection, executor: Executor, slots: Slots): void {
     }
     return encodeOutcome(outcome, connection);
   });
+  connection.handle(Method.reset, async (params) => {
+    const { session } = readReset(params);
+    return JSON.stringify({ runs: executor.sessions.reset(session) });
+  });
 }
 
 /** What one run may do on the connection. Its id is fixed here: a worker can't speak for another run. */
@@ -119,7 +126,7 @@ class SessionHost implements RunHost {
 function encodeOutcome(outcome: RunOutcome, connection: Connection): string {
   const text = encodeResult(outcome);
   if (connection.fitsAnswer(text)) return text;
-  // The answer must arrive: first without the value, then without the output.
+  // The answer must arrive: first without the value, then with less and less of the output.
   const limit = connection.limits.maxFrameBytes;
   const error: RunFailure = outcome.error ?? {
     type: "ResultTooLargeError",
@@ -130,12 +137,23 @@ function encodeOutcome(outcome: RunOutcome, connection: Connection): string {
     traceback: "",
   };
   const failed: RunOutcome = { ...outcome, ok: false, value: "null", error };
-  const short = encodeResult(failed);
-  if (connection.fitsAnswer(short)) return short;
-  return encodeResult({ ...failed, stdout: "", stderr: "", outputTruncated: true });
+  // Escaped, a text takes up to six times its bytes. The host has heard all of it already, piece by piece.
+  for (let cut = failed; ; cut = halve(cut)) {
+    const short = encodeResult(cut);
+    if (connection.fitsAnswer(short) || (cut.stdout === "" && cut.stderr === "")) return short;
+  }
 }
 
-function encodeResult({ ok, value, stdout, stderr, outputTruncated, tampered, error, durationMs }: RunOutcome): string {
+function halve(outcome: RunOutcome): RunOutcome {
+  const half = (text: string): string => {
+    const cut = text.slice(0, text.length >> 1);
+    return cut.isWellFormed() ? cut : cut.slice(0, -1);
+  };
+  return { ...outcome, stdout: half(outcome.stdout), stderr: half(outcome.stderr), outputTruncated: true };
+}
+
+function encodeResult(outcome: RunOutcome): string {
+  const { ok, value, stdout, stderr, outputTruncated, tampered, error, durationMs, session, sessionNote } = outcome;
   const rest = JSON.stringify({
     stdout,
     stderr,
@@ -143,6 +161,8 @@ function encodeResult({ ok, value, stdout, stderr, outputTruncated, tampered, er
     tampered,
     error,
     duration_ms: Math.round(durationMs * 1000) / 1000,
+    session,
+    ...(sessionNote === "" ? {} : { session_note: sessionNote }),
   });
   return `{"ok":${ok},"value":${value},${rest.slice(1)}`;
 }

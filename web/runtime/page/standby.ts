@@ -1,13 +1,13 @@
 import type { FromWorker, Mode, ToWorker } from "../sandbox/messages.ts";
-import type { Frame } from "./frame-link.ts";
+import type { Frame, Swapped } from "./frame-link.ts";
 import { readWorkerMessage } from "./worker-messages.ts";
 
 /** Hears a worker: its valid messages, and null for each one that no worker of ours sends. */
 export type Listener = (message: FromWorker | null) => void;
 
 /**
- * One worker from its start to its end: a pristine interpreter that is good for one run. It belongs to the pool until it's taken, then to the
- * run that took it. Messages of the port belong to it alone, so they need no id that could be forged.
+ * One worker from its start to its end: a pristine interpreter that is good for one run, or for those of one session. It belongs to the
+ * pool until it's taken, then to the run or session that took it. Messages of the port belong to it alone, so they need no id that could be forged.
  */
 export class Standby {
   readonly #frame: Frame;
@@ -48,6 +48,20 @@ export class Standby {
       () => {},
       () => {},
     );
+  }
+
+  /** The session's runs up to that number stand. */
+  release(run: number): void {
+    if (!this.#ended) this.#frame.release(this.#id, run);
+  }
+
+  /** Ends the worker, and has another one go on with the state that it saved before its run of that number. */
+  handOver(to: Standby, run: number, patience: number): Promise<Swapped> {
+    if (this.#ended) return Promise.resolve({ problem: "its worker has ended", lost: [] });
+    this.#ended = true;
+    this.mute();
+    this.#port.close();
+    return this.#frame.swap(this.#id, to.#id, run, patience);
   }
 
   /** Ends the worker. `patience` in ms > 0 when it may be busy, see ToFrame. */

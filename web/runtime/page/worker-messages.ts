@@ -8,6 +8,7 @@ const FIELDS: { readonly [T in FromWorker["t"]]: Readonly<Record<string, "string
   call: { id: "number", name: "string", arguments: "string" },
   cancel: { id: "number" },
   output: { stream: "string", text: "string" },
+  session: { bytes: "number", trouble: "string", room: "boolean" },
   result: { json: "string", truncated: "boolean" },
   idle: {},
 };
@@ -32,6 +33,7 @@ export function readWorkerMessage(data: unknown, ports: readonly MessagePort[]):
   }
   if ((kind === "call" || kind === "cancel") && !(Number.isSafeInteger(message.id) && (message.id as number) >= 1))
     return null;
+  if (kind === "session" && !(Number.isSafeInteger(message.bytes) && (message.bytes as number) >= 0)) return null;
   if (kind === "output" && message.stream !== "stdout" && message.stream !== "stderr") return null;
   return message as FromWorker;
 }

@@ -11,6 +11,12 @@ export interface PythonHost {
   disarm(): void;
   /** The snippet gave up on a call (time limit of its own, cancelled task, end of the run). Optional. */
   cancel?(callId: number): void;
+  /** Cap on the interpreter's memory, in MiB. Optional. */
+  memory_limit?(): number;
+  /** Whether the run printed more than it may, so that writes fail. Optional. */
+  output_full?(): boolean;
+  /** From now on, until the next run, writes beyond the limit seem to succeed. Optional. */
+  drop_output?(): void;
 }
 
 /** What Python offers. The proxies stay valid for the interpreter's life. */

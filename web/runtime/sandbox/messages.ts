@@ -4,6 +4,7 @@
  */
 
 import type { PythonSources } from "../python/install.ts";
+import type { SavedState } from "./checkpoint.ts";
 
 /** What the page fetches and hands to the frame, which has no network. */
 export interface Assets {
@@ -26,10 +27,16 @@ export type Mode = "make" | "restore" | "plain";
 
 export type ToFrame =
   | { readonly t: "boot"; readonly assets: Assets }
+  /** Caps the memory of each worker that is started from now on. */
+  | { readonly t: "limit"; readonly maxMemoryMb: number }
   /** Starts a worker; the message carries its end of the port to the page. */
   | { readonly t: "spawn"; readonly id: number; readonly mode: Mode }
   /** Ends a worker. When it may be busy, it gets `patience` ms to stop by itself: Chromium burns a core after a hard stop. */
   | { readonly t: "end"; readonly id: number; readonly patience: number }
+  /** Ends worker `from`, as end does, and gives the state that it saved before its run of that number to worker `to`. */
+  | { readonly t: "swap"; readonly from: number; readonly to: number; readonly run: number; readonly patience: number }
+  /** The worker's runs up to that number stand: what it saved before them isn't needed. */
+  | { readonly t: "release"; readonly id: number; readonly run: number }
   /** Answers with the same id after `ms`, also where timers of pages are held back. */
   | { readonly t: "alarm"; readonly id: number; readonly ms: number }
   | { readonly t: "disarm"; readonly id: number };
@@ -42,6 +49,8 @@ export type FromFrame =
   | { readonly t: "failed"; readonly id: number; readonly message: string }
   /** The worker sent the frame something that no worker of ours sends. */
   | { readonly t: "forged"; readonly id: number }
+  /** The answer to swap, with the id of the worker that took over. `problem` is "" when it did. */
+  | { readonly t: "swapped"; readonly id: number; readonly lost: readonly string[]; readonly problem: string }
   | { readonly t: "alarm"; readonly id: number }
   | { readonly t: "fault"; readonly message: string };
 
@@ -54,7 +63,9 @@ export interface Init {
   readonly flags?: SharedArrayBuffer;
   /** The worker's own copy of the base snapshot, for mode "restore". */
   readonly base?: ArrayBuffer;
+  /** Its memory can't grow beyond `maxMemoryMb`, in MiB. */
   readonly module: WebAssembly.Module;
+  readonly maxMemoryMb: number;
   readonly stdlib: ArrayBuffer;
   readonly asmUrl: string;
   readonly loaderUrl: string;
@@ -66,7 +77,27 @@ export interface Init {
 export type WorkerToFrame =
   | { readonly t: "base"; readonly base: ArrayBuffer }
   | { readonly t: "failed"; readonly message: string }
-  | { readonly t: "stopped" };
+  | { readonly t: "stopped" }
+  /** The state before the run of that number, in a session. */
+  | { readonly t: "state"; readonly run: number; readonly state: SavedState }
+  /** The answer to restore: JavaScript objects that became tombstones, or why it failed ("" when it didn't). */
+  | { readonly t: "restored"; readonly lost: readonly string[]; readonly problem: string };
+
+/** Frame → worker, after Init, in sessions only. */
+export type ToSessionWorker =
+  | { readonly t: "restore"; readonly state: SavedState }
+  /** Of a state that isn't needed any more, where it had to be moved. */
+  | { readonly t: "buffer"; readonly buffer: ArrayBuffer };
+
+/** What makes a run one in a session. */
+export interface SessionRun {
+  /** Counts the runs of the session, from 1. */
+  readonly run: number;
+  /** The interpreter is pristine. */
+  readonly first: boolean;
+  /** Memory that the session may have; 0 for no limit of its own. */
+  readonly maxBytes: number;
+}
 
 /** Page → worker, over the worker's port. */
 export type ToWorker =
@@ -78,6 +109,8 @@ export type ToWorker =
       readonly timeout: number;
       readonly grace: number;
       readonly maxOutput: number;
+      /** Missing for a run in an interpreter of its own. */
+      readonly session?: SessionRun;
     }
   | { readonly t: "settle"; readonly id: number; readonly ok: boolean; readonly payload: string };
 
@@ -89,6 +122,8 @@ export type FromWorker =
   /** The snippet gave up on a call. */
   | { readonly t: "cancel"; readonly id: number }
   | { readonly t: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
+  /** Before the end of a run in a session: how its state is. `trouble` says why it can't be restored elsewhere, "" if it can. */
+  | { readonly t: "session"; readonly bytes: number; readonly trouble: string; readonly room: boolean }
   /** The run's end; `truncated` tells that output over the cap was dropped. */
   | { readonly t: "result"; readonly json: string; readonly truncated: boolean }
   /** Time is up and Python only waits for something: there is nothing to interrupt. */

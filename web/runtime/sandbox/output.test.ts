@@ -50,11 +50,12 @@ test("much text is posted in pieces, without waiting", () => {
   expect(posts.join("").replaceAll("stdout:", "")).toBe("x".repeat(200_000));
 });
 
-test("the cap counts bytes of both streams, cuts no character in two, and every write succeeds", () => {
+test("the cap counts bytes of both streams, cuts no character in two, and a write that finds no room fails", () => {
   const { output, posts, write, stderr } = start(8);
   expect(stderr.write(encoder.encode("ab"))).toBe(2);
-  expect(write("ééé€")).toBe(9);
-  expect(write("more")).toBe(4);
+  expect(write("ééé€")).toBe(6);
+  expect(() => write("€")).toThrow(expect.objectContaining({ code: "ENOSPC" }));
+  output.print("stderr", "and what we print ourselves is dropped");
   output.flush();
   expect(posts).toEqual(["stdout:ééé", "stderr:ab"]);
   expect(output.truncated).toBe(true);
@@ -83,6 +84,18 @@ test("bytes that aren't UTF-8 are replaced", () => {
   stdout.write(new Uint8Array([0x61, 0xff, 0x62]));
   output.flush();
   expect(posts).toEqual(["stdout:a\ufffdb"]);
+});
+
+test("what is written beyond the cap can be dropped, until the next run", () => {
+  const { output, posts, write } = start(1);
+  write("ab");
+  output.drop();
+  expect(write("cd")).toBe(2);
+  output.reset(1);
+  write("x");
+  expect(() => write("y")).toThrow("full");
+  output.flush();
+  expect(posts).toEqual(["stdout:x"]);
 });
 
 test("reset forgets what wasn't posted", () => {

@@ -1,6 +1,6 @@
 /**
  * What a run prints. Bytes are kept up to a cap and posted in pieces: at most one about every 50 ms while Python is busy, which is what a
- * person can follow, and the rest at the end. A write always succeeds, or Python would raise in the middle of a print.
+ * person can follow, and the rest at the end. A write beyond the cap fails as on a full disk, so that a loop that prints without end is over at once.
  */
 
 type Stream = "stdout" | "stderr";
@@ -13,6 +13,7 @@ export class Output {
   readonly #pending: Record<Stream, Pending> = { stdout: new Pending(), stderr: new Pending() };
   #left = 0;
   #truncated = false;
+  #dropping = false;
   #lastPost = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -23,15 +24,20 @@ export class Output {
   /** Forgets everything and allows `maxBytes` for both streams together. */
   reset(maxBytes: number): void {
     this.#left = maxBytes;
-    this.#truncated = false;
+    this.#truncated = this.#dropping = false;
     this.#lastPost = performance.now();
     this.#pending.stdout.clear();
     this.#pending.stderr.clear();
   }
 
-  /** Whether output over the cap was dropped. */
+  /** Whether there was output over the cap. */
   get truncated(): boolean {
     return this.#truncated;
+  }
+
+  /** Lets writes beyond the cap succeed, until the next reset: for what is still buffered when a run is over. */
+  drop(): void {
+    this.#dropping = true;
   }
 
   /** A handler for pyodide's setStdout and setStderr. `bytes` is a view of the heap: it's read at once and not kept. */
@@ -39,9 +45,14 @@ export class Output {
     return { write: (bytes) => this.#write(stream, bytes) };
   }
 
-  /** Adds a text of ours. */
+  /** Adds a text of ours, as far as there's room. */
   print(stream: Stream, text: string): void {
-    this.#write(stream, new TextEncoder().encode(text));
+    try {
+      const bytes = new TextEncoder().encode(text);
+      for (let at = 0; at < bytes.length; ) at += this.#write(stream, bytes.subarray(at));
+    } catch {
+      // It's full.
+    }
   }
 
   /** Posts what is there. */
@@ -57,6 +68,10 @@ export class Output {
 
   #write(stream: Stream, bytes: Uint8Array): number {
     if (bytes.length > this.#left) this.#truncated = true;
+    // pyodide makes an OSError of it.
+    if (this.#left === 0 && this.#dropping) return bytes.length;
+    if (this.#left === 0 && bytes.length > 0)
+      throw Object.assign(new Error("the run's output is full"), { code: "ENOSPC" });
     const kept = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
     this.#left -= kept.length;
     const pending = this.#pending[stream];
@@ -66,7 +81,7 @@ export class Output {
     }
     if (performance.now() - this.#lastPost >= INTERVAL_MS) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), INTERVAL_MS); // for a run that now waits for something
-    return bytes.length;
+    return kept.length;
   }
 }
 

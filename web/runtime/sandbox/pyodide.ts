@@ -4,7 +4,15 @@ import type { PyodideInterface } from "pyodide";
 
 export interface Pyodide extends PyodideInterface {
   makeMemorySnapshot(options: { serializer(object: unknown): unknown }): Uint8Array<ArrayBuffer>;
-  readonly _api: { config: { _loadSnapshot?: unknown } };
+  readonly _api: {
+    config: { _loadSnapshot?: unknown; jsglobals?: unknown };
+    /** What Python has as pyodide_js. */
+    public_api: unknown;
+    scheduleCallback?: unknown;
+    abortSignalAny?: unknown;
+  };
+  /** See emscripten.ts. */
+  readonly _module: unknown;
 }
 
 export interface LoadOptions {
@@ -33,5 +41,10 @@ export interface WasmImports {
   env: {
     _Py_CheckEmscriptenSignals_Helper(): number;
     emscripten_get_now?(): number;
+    /** 0 when the memory can't grow to that many bytes. */
+    emscripten_resize_heap(bytes: number): number | boolean;
+  };
+  wasi_snapshot_preview1: {
+    clock_time_get(clock: number, precision: bigint, result: number): number;
   };
 }

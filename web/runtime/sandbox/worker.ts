@@ -1,19 +1,21 @@
 /**
- * A classic blob worker with one interpreter for one run. Talks to the page through its own port and to the frame through `self`.
+ * A classic blob worker with one interpreter, for one run or for those of one session. Talks to the page through its own port and to the frame through `self`.
  * Python reaches every global here: nothing that this file sends is believed by anyone, and nothing in here is secret.
  */
 
 import { pythonEntry } from "../python/install.ts";
+import { guardFinalizers } from "./epoch.ts";
+import { type CappedFileSystem, FileCap } from "./file-cap.ts";
 import { harden } from "./harden.ts";
+import { Keeper } from "./keeper.ts";
 import { type HostModule, load, makeBase } from "./load.ts";
-import type { FromWorker, Init, ToWorker, WorkerToFrame } from "./messages.ts";
+import type { FromWorker, Init, ToSessionWorker, ToWorker, WorkerToFrame } from "./messages.ts";
 import { Output } from "./output.ts";
 import { Stop } from "./stop.ts";
 
 interface Scope {
   postMessage(message: WorkerToFrame, transfer?: Transferable[]): void;
   addEventListener(type: string, listener: (event: Event) => void): void;
-  onmessage: ((event: MessageEvent<Init>) => void) | null;
 }
 const scope = globalThis as unknown as Scope;
 const toFrame: Scope["postMessage"] = scope.postMessage.bind(scope);
@@ -32,7 +34,7 @@ function fail(error: unknown): void {
   });
 }
 
-async function main(init: Init): Promise<void> {
+async function main(init: Init, keeper: Keeper): Promise<void> {
   const started = performance.now();
   const { port } = init;
   const post = (message: FromWorker): void => port.postMessage(message);
@@ -48,9 +50,14 @@ async function main(init: Init): Promise<void> {
     finish: (json) => finished(json),
     disarm: () => stop.disarm(),
     cancel: (id) => post({ t: "cancel", id }),
+    memory_limit: () => keeper.memoryLimit(init.maxMemoryMb),
+    output_full: () => output.truncated,
+    drop_output: () => output.drop(),
   };
 
-  const pyodide = await load(init, host, ({ env }) => {
+  const pyodide = await load(init, host, (imports) => {
+    const { env } = imports;
+    keeper.watch(imports);
     env._Py_CheckEmscriptenSignals_Helper = () => stop.signal();
     const now = env.emscripten_get_now;
     if (now !== undefined) {
@@ -67,6 +74,7 @@ async function main(init: Init): Promise<void> {
     return;
   }
 
+  const files = new FileCap(pyodide.FS as unknown as CappedFileSystem, init.maxMemoryMb * 2 ** 20);
   pyodide.setStdout(output.writer("stdout"));
   pyodide.setStderr(output.writer("stderr"));
   // Turns on CPython's question for signals. The replaced import answers it; pyodide's own helper, which reads the buffer, isn't called.
@@ -91,9 +99,14 @@ async function main(init: Init): Promise<void> {
     entry.start(WARM_UP, false);
   });
 
+  keeper.start({ pyodide, entry, host, init, toFrame });
+  let inSession = false;
+  let idle: ReturnType<typeof setTimeout> | undefined;
   finished = (json) => {
     stop.rest();
+    clearTimeout(idle);
     output.flush();
+    if (inSession) post(keeper.report());
     post({ t: "result", json, truncated: output.truncated });
   };
   port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
@@ -109,21 +122,32 @@ async function main(init: Init): Promise<void> {
         break;
       case "run":
         output.reset(data.maxOutput);
+        inSession = data.session !== undefined;
+        keeper.begin(data.session);
+        files.recount();
         stop.arm(data.timeout, data.grace);
         // Runs only while Python waits for something; then there's no loop that a signal could reach.
-        setTimeout(
+        idle = setTimeout(
           () => {
             if (!stop.resting) post({ t: "idle" });
           },
           Math.min(data.timeout, 2 ** 31 - 1),
         );
-        entry.start(data.request, true);
+        entry.start(data.request, data.session?.first ?? true);
     }
   };
   post({ t: "ready", loadMs: performance.now() - started });
 }
 
-scope.onmessage = ({ data }) => {
-  scope.onmessage = null;
-  main(data).catch(fail);
-};
+let keeper: Keeper | undefined;
+guardFinalizers(globalThis);
+// With it, runs that are ended the hard way leave stray errors.
+Reflect.deleteProperty(WebAssembly, "Suspending");
+
+scope.addEventListener("message", (event) => {
+  const { data, isTrusted } = event as MessageEvent<Init | ToSessionWorker>;
+  if (!isTrusted) return; // a snippet made it up
+  if (data.t !== "init") return keeper?.hear(data);
+  keeper = new Keeper();
+  main(data, keeper).catch(fail);
+});

@@ -1,6 +1,6 @@
 /** A frame without a browser: workers are what the test makes of them, messages arrive at once, and time passes when the test says so. */
 
-import type { Frame, SpawnedWorker, WorkerEvents } from "../page/frame-link.ts";
+import type { Frame, SpawnedWorker, Swapped, WorkerEvents } from "../page/frame-link.ts";
 import { ANSWER_FIRST_MS } from "../page/run.ts";
 import type { FromWorker, Mode, ToWorker } from "../sandbox/messages.ts";
 
@@ -94,10 +94,30 @@ export class FakeFrame implements Frame {
     return { id: worker.id, port: worker.port as unknown as MessagePort };
   }
 
+  /** Caps on memory that the page asked for. */
+  readonly limits: number[] = [];
+  limit(maxMemoryMb: number): void {
+    this.limits.push(maxMemoryMb);
+  }
+
   end(id: number, patience: number): void {
     const worker = this.workers.find((w) => w.id === id);
     if (worker !== undefined) worker.ended ??= patience;
     for (const wake of this.#onEnded.splice(0)) wake();
+  }
+
+  /** What became of swaps, in order; success when there's nothing. */
+  readonly outcomes: (Swapped | Promise<Swapped>)[] = [];
+  readonly swaps: { from: number; to: number; run: number; patience: number }[] = [];
+  async swap(from: number, to: number, run: number, patience: number): Promise<Swapped> {
+    this.swaps.push({ from, to, run, patience });
+    this.end(from, patience);
+    return this.outcomes.shift() ?? { problem: "", lost: [] };
+  }
+
+  readonly released: { id: number; run: number }[] = [];
+  release(id: number, run: number): void {
+    this.released.push({ id, run });
   }
 
   after(ms: number, callback: () => void): () => void {

@@ -10,7 +10,16 @@ import path from "node:path";
 import { type WebSocket, WebSocketServer } from "ws";
 import { Connection, type Socket } from "../wire/connection.ts";
 import { RpcError } from "../wire/errors.ts";
-import { Method, PROTOCOL, readHello, readOutput, readRunResult, readStatus, readToolCall } from "../wire/methods.ts";
+import {
+  Method,
+  PROTOCOL,
+  readHello,
+  readOutput,
+  readResetResult,
+  readRunResult,
+  readStatus,
+  readToolCall,
+} from "../wire/methods.ts";
 
 const dist = path.resolve(import.meta.dirname, "../../dist/executor");
 export const TOKEN = "a-token-of-the-tests";
@@ -25,6 +34,9 @@ export interface RunOptions {
   maxCalls?: number;
   maxCallsInFlight?: number;
   signal?: AbortSignal;
+  /** Missing for a fresh run. */
+  session?: string;
+  sessionMaxBytes?: number;
 }
 export type RunResult = ReturnType<typeof readRunResult>;
 
@@ -102,7 +114,9 @@ export class Peer {
       run_id: runId,
       code,
       filename: "<snippet>",
-      fresh: true,
+      fresh: options.session === undefined,
+      ...(options.session === undefined ? {} : { session: options.session }),
+      ...(options.sessionMaxBytes === undefined ? {} : { session_max_bytes: options.sessionMaxBytes }),
       timeout_ms: options.timeout ?? 10_000,
       max_output_bytes: options.maxOutput ?? 1024 * 1024,
       ...(options.maxCalls === undefined ? {} : { max_calls: options.maxCalls }),
@@ -112,6 +126,12 @@ export class Peer {
     const params = `${fields.slice(0, -1)},"inputs":${options.inputs ?? "{}"}${previous}}`;
     if (this.connection === undefined) throw new Error("no page is connected");
     return { ...readRunResult(await this.connection.call(Method.run, params, options.signal)), runId };
+  }
+
+  /** Ends a session; the number of its runs. */
+  async reset(session: string): Promise<number> {
+    if (this.connection === undefined) throw new Error("no page is connected");
+    return readResetResult(await this.connection.call(Method.reset, JSON.stringify({ session }))).runs;
   }
 
   /** Resolves when the page has told `ready` with at least `pool` standbys. Rejects when it tells that it can't be. */

@@ -169,18 +169,42 @@ describe("output", () => {
     expect(result.stdout.split("\n").length).toBe(Number(result.value) + 1);
   });
 
-  test("over the cap is dropped, to the byte, and the run goes on", async () => {
+  test("over the cap is dropped, to the byte, and told as an error", async () => {
     const result = await peer.run("print('é' * 1000, end='')\nreturn 'done'", { maxOutput: 101 });
-    expect(result).toMatchObject({ ok: true, value: '"done"', stdout: "é".repeat(50), output_truncated: true });
+    expect(result).toMatchObject({
+      ok: false,
+      stdout: "é".repeat(50),
+      output_truncated: true,
+      error: { type: "OutputLimitError", message: expect.stringContaining("101 bytes") },
+    });
   });
 
-  test("of a million lines is cut and costs a second, not the page", async () => {
+  test("of a million lines arrives whole", async () => {
     const result = await peer.run("for i in range(1_000_000): print(i)\nreturn 1", {
-      maxOutput: 100_000,
-      timeout: 30_000,
+      maxOutput: 10_000_000,
+      timeout: 60_000,
     });
-    expect(result).toMatchObject({ ok: true, output_truncated: true });
+    expect(result).toMatchObject({ ok: true, output_truncated: false });
+    expect(result.stdout.length).toBe(6_888_890);
+    expect(result.stdout.endsWith("\n999999\n")).toBe(true);
+  });
+
+  test("without end is over soon, with what was kept, and the line", async () => {
+    const result = await peer.run("def noise():\n    while True: print('x' * 99)\nnoise()", {
+      maxOutput: 100_000,
+      timeout: 60_000,
+    });
+    expect(result).toMatchObject({
+      ok: false,
+      output_truncated: true,
+      error: {
+        type: "OutputLimitError",
+        builtin: "MemoryError",
+        traceback: expect.stringContaining("line 2, in noise"),
+      },
+    });
     expect(result.stdout.length).toBe(100_000);
+    expect(result.duration_ms).toBeLessThan(30_000);
   });
 
   test("of a run that was stopped is what it printed so far", async () => {

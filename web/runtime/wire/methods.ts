@@ -29,6 +29,7 @@ export const Method = {
   output: "run.output",
   status: "executor.status",
   run: "executor.run",
+  reset: "executor.reset",
   catalogChanged: "catalog.changed",
   cancel: "$/cancelRequest",
 } as const;
@@ -74,23 +75,34 @@ const status = object({
   snapshot: optional(oneOf("memory", "none")),
 });
 
-const run = object({
-  run_id: nonEmpty,
-  code: string,
-  filename: string,
-  fresh: boolean,
-  inputs: rawRecord,
-  previous: optional(raw),
-  timeout_ms: integer(1),
-  max_output_bytes: integer(0),
-  /** 0 and missing mean the default. */
-  max_calls: optional(integer(0)),
-  max_calls_in_flight: optional(integer(0)),
-});
+const run = checked(
+  object({
+    run_id: nonEmpty,
+    code: string,
+    filename: string,
+    fresh: boolean,
+    inputs: rawRecord,
+    previous: optional(raw),
+    timeout_ms: integer(1),
+    max_output_bytes: integer(0),
+    /** 0 and missing mean the default. */
+    max_calls: optional(integer(0)),
+    max_calls_in_flight: optional(integer(0)),
+    /** Key of the namespace to run in; missing and empty mean a pristine interpreter. */
+    session: optional(string),
+    /** Memory and files of that session together; 0 and missing mean no limit of its own. */
+    session_max_bytes: optional(integer(0)),
+  }),
+  ({ fresh, session }) => (fresh && session ? "must not have a session when it's fresh" : null),
+);
 export type RunRequest = ReturnType<typeof run>;
 
 export const runError = object({ type: string, builtin: string, message: string, traceback: string });
 export type RunFailure = ReturnType<typeof runError>;
+
+/** Where a run ran, and what became of that namespace: see the Session constants in methods.go. */
+export const SESSION_STATES = ["fresh", "new", "kept", "rolled_back", "lost", "reset"] as const;
+export type SessionState = (typeof SESSION_STATES)[number];
 
 const runResult = checked(
   object({
@@ -102,9 +114,14 @@ const runResult = checked(
     tampered: boolean,
     error: nullable(runError),
     duration_ms: checked(number, (ms) => (ms < 0 ? "must not be negative" : null)),
+    session: optional(oneOf("", ...SESSION_STATES)),
+    session_note: optional(string),
   }),
   ({ ok, error }) => (ok === (error === null) ? null : 'must have an "error" exactly when "ok" is false'),
 );
+
+const reset = object({ session: nonEmpty });
+const resetResult = object({ runs: integer(0) });
 
 const cancel = object({ id: integer(1) });
 
@@ -135,6 +152,8 @@ export const readOutput = params(output);
 export const readStatus = params(status);
 export const readRun = params(run);
 export const readRunResult = result(runResult);
+export const readReset = params(reset);
+export const readResetResult = result(resetResult);
 export const readCatalog = params(rawCatalog);
 export const readCancel = params(cancel);
 
@@ -153,6 +172,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   [Method.output]: { from: "client-to-host", params: readOutput },
   [Method.status]: { from: "client-to-host", params: readStatus },
   [Method.run]: { from: "host-to-client", params: readRun, result: readRunResult },
+  [Method.reset]: { from: "host-to-client", params: readReset, result: readResetResult },
   [Method.catalogChanged]: { from: "host-to-client", params: readCatalog },
   [Method.cancel]: { from: "either", params: readCancel },
 };

@@ -15,3 +15,10 @@ export function fits(text: string, limit: number): boolean {
   if (text.length > limit) return false;
   return text.length * 3 <= limit || byteLength(text) <= limit;
 }
+
+/** A number of bytes as the config writes it: "10 MiB", "1.5 KiB", "100 bytes". */
+export function formatBytes(bytes: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB"] as const;
+  const power = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return `${Number((bytes / 1024 ** power).toFixed(2))} ${units[power]}`;
+}

@@ -8,6 +8,7 @@ from _toolplane.errors import ToolError, make_error
 
 _SAVE = "toolplane:results/save"
 _LOAD = "toolplane:results/load"
+_RESET = "toolplane:session/reset"
 _MAX_NEAREST = 3
 
 
@@ -66,6 +67,14 @@ def load_result(handle):
     return start_call(_LOAD, encode, "load_result")
 
 
+def reset_session():
+    """Makes the next run begin with an empty namespace. The names of this run stay until it ends.
+
+    await reset_session()
+    """
+    return start_call(_RESET, lambda max_depth: "{}", "reset_session")
+
+
 class Scope:
     """The capabilities of one provider: `issues.list(…)` for plugin:issues/list."""
 
@@ -91,7 +100,13 @@ class Scope:
         return f"<tools of {self.__name}: {', '.join(dir(self))}>"
 
 
-FIXED = {"call_tool": call_tool, "save_result": save_result, "load_result": load_result, "ToolError": ToolError}
+FIXED = {
+    "call_tool": call_tool,
+    "save_result": save_result,
+    "load_result": load_result,
+    "reset_session": reset_session,
+    "ToolError": ToolError,
+}
 
 # The names of the current catalog. Replaced as a whole by bind.
 current = dict(FIXED)

@@ -8,6 +8,7 @@ import io
 import os
 import sys
 
+import _toolplane_host as _host
 from pyodide.webloop import WebLoop
 
 from _toolplane.unawaited import Watched
@@ -104,7 +105,7 @@ def _accept_calls_as_tasks():
 def new_streams():
     """Fresh standard streams: the last run may have closed, detached or replaced them. Returns those to flush.
 
-    Line by line, so that what was printed before an endless loop is seen. Nothing printed can fail.
+    Line by line, so that what was printed before an endless loop is seen. Whatever is printed can be encoded.
     """
     sys.stdin = sys.__stdin__ = _NoStdin()
     sys.stdout = sys.__stdout__ = _writer(1, "<stdout>")
@@ -123,5 +124,17 @@ def flush(streams):
     for stream in (sys.stdout, sys.stderr, *streams):
         try:
             stream.flush()
+        except BaseException as error:  # closed, full, None, or an object of the user's
+            if isinstance(error, OSError):
+                _drop(stream)
+
+
+def _drop(stream):
+    """Empties a stream that found no room. Otherwise it would print to the run that happens to free it."""
+    drop = getattr(_host, "drop_output", None)
+    if drop:
+        try:
+            drop()
+            stream.flush()
         except BaseException:
-            pass  # closed, None, or an object of the user's
+            pass

@@ -1,9 +1,11 @@
 """What a failed run says: type, nearest builtin, message, and a traceback of the user's own lines."""
 
+import errno
 import sys
 import traceback
 
-from _toolplane.errors import nearest_builtin
+import _toolplane_host as _host
+from _toolplane.errors import make_error, nearest_builtin
 from _toolplane.site import PLUMBING
 
 # Frames of these aren't the user's. The message says what the standard library found; its lines say nothing more.
@@ -15,6 +17,10 @@ _MAX_TRACEBACK = 128 << 10
 
 def describe(error, frame=None):
     """The error object of a result. `frame` is the place of an error that wasn't raised, as a FrameSummary."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and _output_full():
+        # What a print beyond the limit raises. The page says how much that is.
+        said = make_error("OutputLimitError", "MemoryError", "the run printed more than its limit")
+        error = said.with_traceback(error.__traceback__)
     return {
         "type": _clean(type(error).__name__, 200),
         "builtin": nearest_builtin(error),
@@ -33,13 +39,33 @@ def _message(error):
         message = str(error)
     except BaseException:
         return "(the error's own text could not be made)"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"{message}: files in the sandbox are kept in memory{_allowed()}; remove some, or work on less at a time"
     if message:
         return message
     if isinstance(error, MemoryError):
-        return "the snippet ran out of memory; work on a part of the data at a time"
+        return _out_of_memory()
     if isinstance(error, KeyboardInterrupt):
         return "the snippet was interrupted"
     return _line_of(error)
+
+
+def _output_full():
+    full = getattr(_host, "output_full", None)
+    return full is not None and full()
+
+
+def _out_of_memory():
+    way_out = (
+        "work on a part of the data at a time, del what isn't needed any more, "
+        "or keep data on the host with save_result and load it in pieces"
+    )
+    return f"the snippet ran out of memory{_allowed()}: {way_out}"
+
+
+def _allowed():
+    limit = getattr(_host, "memory_limit", None)
+    return f", of which it may use {limit()} MiB ([executor] max_memory_mb)" if limit else ""
 
 
 def _line_of(error):

@@ -21,11 +21,14 @@ _MAX_CLEANUP = 0.5
 # The result when not even an error could be described.
 _FAILED = (
     '{"ok":false,"error":{"type":"MemoryError","builtin":"MemoryError",'
-    '"message":"the run could not be finished: no memory was left to describe its error","traceback":""}}'
+    '"message":"the run could not be finished: no memory was left to describe its error, or the snippet took apart '
+    'what Python needs for that","traceback":""}}'
 )
 
 _run = None
 _bound = {}
+# What `_` is in the next run of the session that this interpreter holds.
+_previous = None
 
 
 class Run:
@@ -35,21 +38,23 @@ class Run:
         self.abort = None
         self.ballast = bytearray(_BALLAST)
         self.calls = calls.open_run({})
+        self.first = False
         self.lent = {}
         self.streams = ()
         self.task = None
 
 
-def start(request_json, seed):
+def start(request_json, first):
     """Begins a run: {"code", "filename", "inputs", "previous"?, "limits"}. Its result goes to the host's finish, once.
 
-    `seed` reseeds random, which repeats in every interpreter that came from one snapshot.
+    `first` tells that the interpreter is pristine; else the run goes on with the namespace of the one before.
     """
     global _run
-    if seed:
-        random.seed()
+    if first:
+        random.seed()  # it repeats in every interpreter that came from one snapshot
         forget_sources()
     _run = Run()
+    _run.first = first
     _run.task = asyncio.get_running_loop().create_task(_supervise(_run, request_json))
 
 
@@ -103,6 +108,8 @@ async def _result(run, request_json):
         hint = " (or end the last line with ; for no value)" if snippet.implicit else ""
         error.args = (f"the run's value can't be returned: {error}{hint}",)
         return _error_json(describe(error.with_traceback(None)))
+    global _previous
+    _previous = value
     return f'{{"ok":true,"value":{text}}}'
 
 
@@ -114,13 +121,15 @@ def _close_unstarted(value):
 
 def _lend(run, request):
     """Puts the bindings, the inputs and the previous value into the namespace."""
-    global _bound
+    global _bound, _previous
     for name, binding in _bound.items():
         if name not in bindings.current and _namespace.get(name) is binding:
             del _namespace[name]  # of an earlier catalog
     _bound = bindings.current
     _namespace.update(_bound)
-    _namespace["_"] = request.get("previous")
+    if run.first:
+        _previous = request.get("previous")
+    _namespace["_"] = _previous
     inputs = request.get("inputs") or {}
     lent = {name: value for name, value in inputs.items() if _free(name)}
     lent["inputs"] = inputs
@@ -141,6 +150,7 @@ def _take_back(run):
                 _namespace[name] = before
             else:
                 del _namespace[name]
+    run.lent = {}  # the namespace may outlive this run: nothing of the inputs may
 
 
 async def _cancel_leftovers(run):

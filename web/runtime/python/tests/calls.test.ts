@@ -29,6 +29,7 @@ describe("what is sent", () => {
     ["save_result(None, 'ünï')", 'toolplane:results/save {"value":null,"label":"ünï"}'],
     ["save_result(value={}, label=None)", 'toolplane:results/save {"value":{}}'],
     ["load_result('res_1')", 'toolplane:results/load {"handle":"res_1"}'],
+    ["reset_session()", "toolplane:session/reset {}"],
   ];
   test.each(cases)("%s", async (call, sent) => {
     const { error, log } = await sandbox.run(`await ${call};`, { answer: () => '{"handle":"res_1"}' });

@@ -34,6 +34,12 @@ describe("inputs", () => {
     expect((await sandbox.run("inputs")).value).toEqual({});
   });
 
+  test("don't outlive their run", async () => {
+    const count = "import gc\nreturn sum(o == [5, 6, 7] for o in gc.get_objects() if type(o) is list)";
+    expect((await sandbox.run(count, { inputs: '{"big":[5,6,7]}' })).value).toBe(1);
+    expect((await sandbox.run(count)).value).toBe(0);
+  });
+
   test("may be deleted by the snippet", async () => {
     expect((await sandbox.run("del gone, none\nreturn 1", { inputs: '{"gone":[1],"none":null}' })).value).toBe(1);
   });
@@ -46,8 +52,15 @@ describe("inputs", () => {
 
 describe("the previous value", () => {
   test("is `_`, and None without one", async () => {
-    expect((await sandbox.run("_", { previous: '{"a":1.0}' })).valueText).toBe('{"a":1.0}');
-    expect((await sandbox.run("_")).value).toBe(null);
+    expect((await sandbox.run("_", { seed: true, previous: '{"a":1.0}' })).valueText).toBe('{"a":1.0}');
+    expect((await sandbox.run("_", { seed: true })).value).toBe(null);
+  });
+
+  test("is the last one that was returned, the very object, where runs share a namespace", async () => {
+    await sandbox.run("shared = [1]\nshared", { seed: true, previous: "5" });
+    await sandbox.run("for _ in range(3): pass\n1 / 0");
+    expect((await sandbox.run("return [_, _ is shared]", { previous: "6" })).value).toEqual([[1], true]);
+    expect((await sandbox.run("return _[1]")).value).toBe(true);
   });
 });
 

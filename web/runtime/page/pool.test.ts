@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FakeFrame, type FakeWorker } from "../test/fake-frame.ts";
-import { Pool, type PoolStatus } from "./pool.ts";
+import { gist, Pool, type PoolStatus } from "./pool.ts";
 
 const LOAD_TIMEOUT = 60_000;
 const never = new AbortController().signal;
@@ -197,4 +197,17 @@ describe("Pool", () => {
     expect(frame.workers[0]?.ended).toBe(0);
     expect(pool.status).toEqual({ ready: true, pool: 1, snapshot: "none", detail: "snapshots are turned off" });
   });
+});
+
+describe("gist", () => {
+  test.each([
+    ["Error: no memory\n    at load (worker.js:1:2)\n    at async start (worker.js:3:4)", "Error: no memory"],
+    [
+      'PythonError: Traceback (most recent call last):\n  File "x", line 1, in <module>\nRuntimeError: no luck\n\n    at new_error (a.mjs:1:2)',
+      "RuntimeError: no luck",
+    ],
+    ["no luck@blob:x/1:2:3", "no luck@blob:x/1:2:3"],
+    ["busy", "busy"],
+    ["", ""],
+  ])("of %j", (trace, line) => expect(gist(trace)).toBe(line));
 });

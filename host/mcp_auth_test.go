@@ -98,7 +98,7 @@ func TestMCPAuthentication(t *testing.T) {
 func TestJoinProof(t *testing.T) {
 	m := startMCP(t, nil)
 	post := func(url, body string) (int, string) {
-		res, err := http.Post(url+join.Path, "text/plain", bytes.NewBufferString(body)) //nolint:gosec,noctx // our own
+		res, err := http.Post(url+join.Path, "text/plain", bytes.NewBufferString(body)) //nolint:gosec // our own
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func TestBadClientsHarmNobody(t *testing.T) {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"execute_code","arguments":{"code":"wait"}}}`, id)
 	}
 	hang := func(ctx context.Context, body string) {
-		req, err := http.NewRequestWithContext(ctx, "POST", m.URL()+"/mcp", strings.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL()+"/mcp", strings.NewReader(body))
 		if err != nil {
 			t.Error(err)
 			return

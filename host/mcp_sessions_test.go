@@ -104,7 +104,7 @@ func Test200Sessions(t *testing.T) {
 			if want := fmt.Sprintf(`"of %d: %d"`, i, k); err != nil || got != want {
 				return fmt.Errorf("its own value: %s %s %w", got, failure, err)
 			}
-			// Of a neighbour, with the same token and with the other one.
+			// Of a neighbor, with the same token and with the other one.
 			for _, other := range []int{(i + 1) % sessions, (i + 2) % sessions} {
 				got, failure, err := load(t.Context(), all[i], handles[other][k])
 				if err != nil || got != "" || failure != unknown {

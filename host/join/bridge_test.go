@@ -301,7 +301,7 @@ func TestCheck(t *testing.T) {
 	if err := impostor.Check(t.Context()); !errors.Is(err, ErrGone) {
 		t.Errorf("another program: %v", err)
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

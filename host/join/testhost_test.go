@@ -36,7 +36,7 @@ func startTestHost(t *testing.T) *testHost {
 	secret := token.Generate()
 	h := &testHost{waiting: make(chan string, 16), cancelled: make(chan string, 16), release: make(chan struct{}), over: make(chan struct{})}
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ServerOptions{
-		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}},
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}}, //nolint:staticcheck // what clients of today use
 	})
 	object := json.RawMessage(`{"type":"object"}`)
 	text := func(s string) *mcp.CallToolResult {
@@ -48,12 +48,12 @@ func startTestHost(t *testing.T) *testHost {
 	s.AddTool(&mcp.Tool{Name: "talk", InputSchema: object}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for i := range 3 {
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i)})
-			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: fmt.Sprint("log ", i)})
+			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: fmt.Sprint("log ", i)}) //nolint:staticcheck // what clients of today use
 		}
 		return text("talked"), nil
 	})
 	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: object}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		roots, err := r.Session.ListRoots(ctx, nil)
+		roots, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // what clients of today use
 		if err != nil {
 			return nil, err
 		}

@@ -325,6 +325,17 @@ func TestMCPSessionEndsWithItsData(t *testing.T) {
 	if m.mcp.Sessions() != 1 {
 		t.Errorf("%d sessions, want that with the stream", m.mcp.Sessions())
 	}
+
+	// A revoked token's session ends too, with its stream.
+	secret, entry, err := m.tokens.Create("revoked soon", token.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.connect(t, secret.Reveal())
+	if err := m.tokens.Revoke(entry.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the session of a revoked token ends", func() bool { return m.mcp.Sessions() == 1 })
 }
 
 // TestHandlesThatAreNotThere: foreign, expired, unknown and malformed handles get

@@ -53,7 +53,7 @@ func (s *Server) readResult(uri string) (*mcp.ReadResourceResult, error) {
 			}, nil
 		}
 	}
-	return nil, &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: "Resource not found: " + errHandle.Message}
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found: " + errHandle.Message}
 }
 
 // guide says how to drive this server.

@@ -112,11 +112,10 @@ func New(o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolplane", Title: "Toolplane", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       slog.New(quietHandler{o.Logger.Handler()}),
-		Capabilities: &mcp.ServerCapabilities{
+		Capabilities: withLogging(&mcp.ServerCapabilities{
 			Tools:     &mcp.ToolCapabilities{ListChanged: true},
 			Resources: &mcp.ResourceCapabilities{},
-			Logging:   &mcp.LoggingCapabilities{},
-		},
+		}),
 		GetSessionID: o.getSessionID,
 		// The SDK lets anybody on the way keep what it says nothing about. Here it's
 		// the tools of one configuration and the data of one session.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolplane/toolplane/config"
 	"github.com/toolplane/toolplane/host/capability"
+	"github.com/toolplane/toolplane/host/mcpserver"
 	"github.com/toolplane/toolplane/host/plugin"
 )
 
@@ -18,6 +19,8 @@ type PluginReport struct {
 	Capabilities []capability.Binding `json:"capabilities"`
 	// LeftOut are capabilities without one of their Python names, and why.
 	LeftOut []AliasProblem `json:"left_out,omitempty"`
+	// Unmatched are patterns of [mcp] expose that no capability fits.
+	Unmatched []string `json:"unmatched,omitempty"`
 }
 
 // AliasProblem says why a capability lacks a Python name. It can be called by
@@ -27,16 +30,16 @@ type AliasProblem struct {
 	Problem string `json:"problem"`
 }
 
-// CheckPlugins loads the enabled plugins, asks them for their tools, and closes
+// CheckPlugins loads the enabled plugins of a configuration, asks them for their tools, and closes
 // them again. They run without access to any host, so that nothing is connected
 // to.
-func CheckPlugins(ctx context.Context, plugins map[string]config.Plugin, o Options) (PluginReport, error) {
+func CheckPlugins(ctx context.Context, cfg *config.Config, o Options) (PluginReport, error) {
 	logger := slog.New(slog.DiscardHandler) // what goes wrong is in the report
 	runtime, err := plugin.NewRuntime(ctx, plugin.Options{CacheDir: o.CacheDir, Logger: logger})
 	if err != nil {
 		return PluginReport{}, fmt.Errorf("check the plugins: %w", err)
 	}
-	offline := maps.Clone(plugins)
+	offline := maps.Clone(cfg.Plugins)
 	for name, p := range offline {
 		p.AllowedHosts = nil
 		offline[name] = p
@@ -50,6 +53,9 @@ func CheckPlugins(ctx context.Context, plugins map[string]config.Plugin, o Optio
 		if b.Problem != "" {
 			report.LeftOut = append(report.LeftOut, AliasProblem{b.Name, b.Problem})
 		}
+	}
+	if exposure := mcpserver.NewExposure(cfg.MCP.Expose, registry, logger); exposure != nil {
+		report.Unmatched = exposure.Unmatched()
 	}
 	if err := set.end(ctx); err != nil {
 		return report, fmt.Errorf("close the plugins after the check: %w", err)

@@ -72,7 +72,7 @@ func Diagnose(ctx context.Context, cfg *config.Config, o DiagnoseOptions) []Chec
 	look("port", func() Check { return checkPort(ctx, cfg.Server.Listen) })
 	look("compilation cache", func() Check { return checkCache(o.CacheDir) })
 
-	report, err := CheckPlugins(ctx, cfg.Plugins, o.Options)
+	report, err := CheckPlugins(ctx, cfg, o.Options)
 	if err != nil {
 		look("plugins", func() Check { return Check{Status: CheckBroken, Detail: err.Error()} })
 	}

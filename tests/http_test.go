@@ -107,7 +107,7 @@ func newToken(t *testing.T, name string) string {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestAgentsShareOneHost(t *testing.T) {
 	if got := one.refuse(t, load); !strings.HasPrefix(got, "ValueError/ResultStoreError") {
 		t.Errorf("a value of the host that's gone: %s", got)
 	}
-	res, err := http.Get("http://" + address + "/healthz") //nolint:gosec,noctx // our own
+	res, err := http.Get("http://" + address + "/healthz") //nolint:gosec // our own
 	if err != nil {
 		t.Fatalf("nobody took the address: %v", err)
 	}

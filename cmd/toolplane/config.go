@@ -88,11 +88,14 @@ func (a *app) checkConfig(ctx context.Context, o configOptions) error {
 		report.Warnings = append(report.Warnings, w.String())
 	}
 	if !o.noPlugins {
-		plugins, err := host.CheckPlugins(ctx, cfg.Plugins, host.Options{CacheDir: host.DefaultCacheDir()})
+		plugins, err := host.CheckPlugins(ctx, cfg, host.Options{CacheDir: host.DefaultCacheDir()})
 		if err != nil {
 			return err
 		}
 		report.Plugins = &plugins
+		for _, pattern := range plugins.Unmatched {
+			report.Warnings = append(report.Warnings, fmt.Sprintf("mcp.expose: no capability fits %q, so it exposes nothing", pattern))
+		}
 		for _, p := range plugins.Plugins {
 			report.OK = report.OK && p.State == host.PluginReady
 		}
@@ -153,6 +156,11 @@ func meaning(c *config.Config) []string {
 		lines = append(lines, fmt.Sprintf("save_result keeps %d values of at most %s, %s in all, for %s, in memory.", r.MaxEntries, r.MaxEntryBytes, r.MaxTotalBytes, short(r.TTL.String())))
 	} else {
 		lines = append(lines, "save_result is turned off.")
+	}
+	if c.Fold.Enabled && c.Results.Enabled {
+		lines = append(lines, fmt.Sprintf("An answer above %s reaches an agent as a preview with a handle.", c.Fold.ThresholdBytes))
+	} else {
+		lines = append(lines, "Answers reach an agent whole, however large.")
 	}
 	if len(c.Plugins) == 0 {
 		lines = append(lines, `There's no plugin, so that snippets have nothing to call; "toolplane init" writes a file with the demo plugin.`)

@@ -16,6 +16,7 @@ func TestConfigCheck(t *testing.T) {
 	for _, want := range []string{
 		"Configuration: built-in defaults; no file was found.\n", "looked before at toolplane.toml: not there", "listens on 127.0.0.1:7350, reachable from this machine only",
 		"A run has 30s (at most 10m when it asks), 10000 calls and 10 MiB of output", "share a namespace of at most 512 MiB; 8 such sessions are kept, each until nobody has used it for 30m", "save_result keeps 64 values of at most 8 MiB, 32 MiB in all, for 1h",
+		"An answer above 16 KiB reaches",
 		"There's no plugin", "Every setting has its default",
 	} {
 		if !strings.Contains(a.out.String(), want) {
@@ -38,15 +39,17 @@ env = { TOKEN = "hunter2" }
 [plugins.off]
 source = "builtin:issues"
 enabled = false
+[mcp]
+expose = ["plugin:nothing/*"]
 `)
 	if code := a.do(t, "config", "check"); code != exitFailed {
 		t.Errorf("exit code %d though a plugin is broken", code)
 	}
 	for _, want := range []string{
 		"Configuration: toolplane.toml (from the current folder)\n", "Warning: toolplane.toml:3: server.listen: other machines can reach 0.0.0.0:7351",
-		"from other machines too, without encryption", "save_result is turned off.", "sessions are turned off.", "Plugin off is turned off.",
+		"from other machines too, without encryption", "save_result is turned off.", "sessions are turned off.", "Answers reach an agent whole", "Plugin off is turned off.",
 		"may reach api.example.org and use no folder; 64 MiB, 30s a call", "listen = \"0.0.0.0:7351\"", "line 3\n", `env = { "TOKEN" = … }`,
-		"broken gone: its module can't be read: ",
+		`no capability fits "plugin:nothing/*"`, "fold.enabled: answers can't be folded without the result store", "broken gone: its module can't be read: ",
 	} {
 		if !strings.Contains(a.out.String(), want) {
 			t.Errorf("no %q in\n%s", want, a.out)

@@ -34,5 +34,5 @@ func Example() {
 	// Output:
 	// 10000000000000000000001 true
 	// ValueError, InvalidArgumentsError: invalid arguments for plugin:demo/echo: missing argument value. Call it as: await demo_echo(value=<any>)
-	// ValueError, ResultStoreError: load_result: no saved value is found under this handle: it may have expired, or belong to another session; save the value again and use the new handle
+	// ValueError, ResultStoreError: load_result: no saved value is found under this handle: it may have expired, or belong to another session; save the value again with save_result and use the new handle
 }

@@ -95,7 +95,7 @@ func TestSaveKeepsWhatLooksLikeAHandle(t *testing.T) {
 func TestAnswerCarriesContentAndProgress(t *testing.T) {
 	const content = `[{"type":"text","text":"hello","x":1.0}]`
 	var reported []string
-	b := newBridge(t, func(ctx context.Context, inv capability.Invocation) (capability.Answer, error) {
+	b := newBridge(t, func(_ context.Context, inv capability.Invocation) (capability.Answer, error) {
 		inv.Progress(1, 2, "half")
 		if strings.Contains(string(inv.Arguments), "broken") {
 			return capability.Answer{Value: json.RawMessage("1"), Content: json.RawMessage(`[1,]`)}, nil

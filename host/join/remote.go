@@ -185,7 +185,7 @@ func (r *remote) follow(m message, res *http.Response) {
 		if res, err = r.resume(last); err != nil {
 			continue
 		}
-		defer func() { _ = res.Body.Close() }() //nolint:gocritic // a handful at the most
+		defer func() { _ = res.Body.Close() }()
 	}
 	r.broken(m, err)
 }

@@ -56,16 +56,3 @@ func (a arguments) get(name string, into any, want string) error {
 	}
 	return nil
 }
-
-// integer decodes a whole number between bounds; unset where it's absent.
-func (a arguments) integer(name string, unset, least, most int) (int, error) {
-	n := unset
-	want := fmt.Sprintf("a whole number from %d to %d", least, most)
-	if err := a.get(name, &n, want); err != nil {
-		return 0, err
-	}
-	if a.has(name) && (n < least || n > most) {
-		return 0, fmt.Errorf("%s must be %s, not %d", name, want, n)
-	}
-	return n, nil
-}

@@ -129,26 +129,3 @@ func (s *Server) timeout(args arguments, into *time.Duration) error {
 	*into = max(time.Duration(n*float64(time.Second)), time.Millisecond)
 	return nil
 }
-
-// output passes on what a run prints, as it prints it: as progress where the
-// client has sent a token, and as log messages where it has asked for those. It's
-// nil when nobody wants it. A failure to do so is not the run's: the client is
-// gone, and the end of its session ends the run.
-func (s *Server) output(ctx context.Context, req *mcp.CallToolRequest) func(stream, text string) {
-	token := req.Params.GetProgressToken()
-	_, asked := req.Params.GetMeta()[mcp.MetaKeyLogLevel]
-	logs := asked || s.listing.logging.Load()
-	if token == nil && !logs {
-		return nil
-	}
-	sent := 0
-	return func(stream, text string) {
-		sent += len(text)
-		if token != nil {
-			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(sent), Message: text})
-		}
-		if logs { // the session knows from which level on
-			_ = req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Logger: "execute_code." + stream, Data: text})
-		}
-	}
-}

@@ -81,15 +81,15 @@ func takeApart(answer capability.Answer) (exposedAnswer, error) {
 		a.items = []json.RawMessage{item}
 	}
 	for i, raw := range a.items {
-		var item struct {
-			Type string
-			Text *string
+		var item map[string]any // not a struct, whose names fit whatever their case
+		if json.Unmarshal(raw, &item) != nil {
+			return a, fmt.Errorf("item %d of its content isn't an object", i)
 		}
-		if err := json.Unmarshal(raw, &item); err != nil || item.Type == "" {
+		if kind, ok := item["type"].(string); !ok || kind == "" {
 			return a, fmt.Errorf("item %d of its content has no type", i)
 		}
-		if len(a.items) == 1 && item.Type == "text" && item.Text != nil {
-			a.text, a.textOnly = *item.Text, true
+		if len(a.items) == 1 && item["type"] == "text" {
+			a.text, a.textOnly = item["text"].(string)
 		}
 	}
 	return a, nil

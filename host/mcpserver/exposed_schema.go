@@ -50,8 +50,8 @@ func inputSchema(raw json.RawMessage) json.RawMessage {
 // outputSchema returns the schema of the answers, if MCP can have it: there it
 // describes an object.
 func outputSchema(c capability.Capability) (schema json.RawMessage, ok bool) {
-	var s struct{ Type any }
-	if len(c.OutputSchema) == 0 || json.Unmarshal(c.OutputSchema, &s) != nil || s.Type != "object" {
+	var s map[string]any // not a struct, whose names fit whatever their case
+	if len(c.OutputSchema) == 0 || json.Unmarshal(c.OutputSchema, &s) != nil || s["type"] != "object" {
 		return nil, false
 	}
 	return c.OutputSchema, true

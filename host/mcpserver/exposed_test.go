@@ -252,7 +252,7 @@ func TestExposedAnswersFold(t *testing.T) {
 	}
 	// Where nothing can be put aside the schemas are as they were given.
 	o.Results = nil
-	o = exposing(t, o, func(inv capability.Invocation) (capability.Answer, *capability.Error) {
+	o = exposing(t, o, func(capability.Invocation) (capability.Answer, *capability.Error) {
 		return cases["structured"].answer, nil
 	},
 		capability.Capability{Name: "plugin:p/with_schema", OutputSchema: json.RawMessage(defs)})

@@ -98,7 +98,7 @@ func (f *folded) line(what string) string {
 		Type   string
 		Length *int
 	}
-	example := ""
+	example := `, path="$.KEY"`
 	if json.Unmarshal(f.Shape, &root) == nil && root.Length != nil {
 		unit := "items"
 		example = ", offset=0, limit=20"
@@ -106,8 +106,6 @@ func (f *folded) line(what string) string {
 			unit, example = "characters", ", offset=0, limit=4000"
 		}
 		root.Type = fmt.Sprintf("%s of %d %s", root.Type, *root.Length, unit)
-	} else {
-		example = `, path="$.KEY"`
 	}
 	return fmt.Sprintf("%s (%s, %s) was put aside for %s; preview and shape are in the structured content. "+
 		"Read parts with result_query(handle=%q%s), or all of it in a snippet with await load_result(%q).",

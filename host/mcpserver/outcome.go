@@ -25,7 +25,8 @@ const executeSchema = `{
 			"properties": {"type": {"type": "string"}, "builtin": {"type": "string"}, "message": {"type": "string"}, "traceback": {"type": "string"}}
 		},
 		"artifacts": {"type": "array"},
-		"duration_ms": {"type": "number"}
+		"duration_ms": {"type": "number"},
+		"run_id": {"type": "string"}
 	},
 	"required": ["ok", "stdout", "stderr", "error", "artifacts", "duration_ms", "run_id", "executor"],
 	"oneOf": [{"required": ["value"]}, {"required": ["folded"]}]

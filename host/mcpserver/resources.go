@@ -47,10 +47,13 @@ func (s *Server) text(write func(context.Context) string) mcp.ResourceHandler {
 func (s *Server) readResult(uri string) (*mcp.ReadResourceResult, error) {
 	if s.o.Results != nil {
 		if value, _, err := s.o.Results.View(s.owner(), strings.TrimPrefix(uri, uriResults)); err == nil {
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(value)}}}, nil
+			return &mcp.ReadResourceResult{
+				Cacheable: mcp.Cacheable{CacheScope: private},
+				Contents:  []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(value)}},
+			}, nil
 		}
 	}
-	return nil, &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: "Resource not found: " + errHandle.Message}
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found: " + errHandle.Message}
 }
 
 // guide says how to drive this server.

@@ -19,6 +19,9 @@ func read(t testing.TB, client *mcp.ClientSession, uri string) (text, mime strin
 	if err != nil {
 		return "", "", err
 	}
+	if res.CacheScope != "private" {
+		t.Errorf("%s may be kept by anybody on the way: %q", uri, res.CacheScope)
+	}
 	if len(res.Contents) != 1 || res.Contents[0].URI != uri {
 		t.Errorf("%s: %+v", uri, res.Contents)
 	}

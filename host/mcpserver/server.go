@@ -112,12 +112,14 @@ func New(o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolplane", Title: "Toolplane", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       slog.New(quietHandler{o.Logger.Handler()}),
-		Capabilities: &mcp.ServerCapabilities{
+		Capabilities: withLogging(&mcp.ServerCapabilities{
 			Tools:     &mcp.ToolCapabilities{ListChanged: true},
 			Resources: &mcp.ResourceCapabilities{},
-			Logging:   &mcp.LoggingCapabilities{},
-		},
+		}),
 		GetSessionID: o.getSessionID,
+		// The SDK lets anybody on the way keep what it says nothing about. Here it's
+		// the tools of one configuration and the data of one session.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = private },
 	})
 	s.mcp.AddTool(searchTool(), s.tool(s.search))
 	s.mcp.AddTool(schemasTool(), s.tool(s.schemas))
@@ -135,6 +137,8 @@ func (o Options) getSessionID() string { return o.sessionID }
 
 const instructions = `Call capabilities (tools of plugins) from short Python snippets, so that large data needn't pass through you: ` +
 	`find them with search_capabilities, filter and join in execute_code, return only what you need to read. More: the resources toolplane://guide and toolplane://namespace.`
+
+const private = "private"
 
 // fixedTools are the tools that are there whatever the capabilities.
 var fixedTools = map[string]bool{

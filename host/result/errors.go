@@ -38,7 +38,7 @@ func refuse(code, format string, a ...any) *Error {
 
 func errNotFound() *Error {
 	return refuse(CodeNotFound, "no saved value is found under this handle: it may have expired, "+
-		"or belong to another session; save the value again and use the new handle")
+		"or belong to another session; save the value again with save_result and use the new handle")
 }
 
 // size writes a number of bytes for a reader: 9.1 MiB (9541234 bytes).

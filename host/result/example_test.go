@@ -30,5 +30,5 @@ func Example() {
 	// Output:
 	// true 37 bytes
 	// [{"id": 9007199254740993}]
-	// no saved value is found under this handle: it may have expired, or belong to another session; save the value again and use the new handle
+	// no saved value is found under this handle: it may have expired, or belong to another session; save the value again with save_result and use the new handle
 }

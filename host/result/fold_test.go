@@ -59,7 +59,7 @@ func TestFoldsAndSavesHaveBudgetsOfTheirOwn(t *testing.T) {
 	mustSave(t, s, alice, "", text(10))
 	e := mustFold(t, s, alice, text(20)) // larger than one saved value may be
 	_, err := s.Save(alice, "", json.RawMessage("1"))
-	wantCode(t, err, result.CodeTooMany)
+	_ = wantCode(t, err, result.CodeTooMany)
 	refusal := wantCode(t, func() error { _, err := s.SaveFold(alice, json.RawMessage(text(21))); return err }(), result.CodeFoldTooLarge)
 	if !strings.Contains(refusal.Message, "21 bytes") || !strings.Contains(refusal.Message, "20 bytes") {
 		t.Error(refusal.Message)
@@ -87,9 +87,9 @@ func TestSavesComeBeforeFoldsWhereTheProcessIsFull(t *testing.T) {
 	}
 	before := s.Stats()
 	_, err := s.SaveFold(alice, json.RawMessage(text(16)))
-	wantCode(t, err, result.CodeStoreFull)
+	_ = wantCode(t, err, result.CodeStoreFull)
 	_, err = s.Save(alice, "", json.RawMessage(text(16)))
-	wantCode(t, err, result.CodeStoreFull)
+	_ = wantCode(t, err, result.CodeStoreFull)
 	if after := s.Stats(); after != before {
 		t.Errorf("what was refused changed the store: %+v, was %+v", after, before)
 	}
@@ -116,9 +116,9 @@ func TestFoldsExpireAndEndWithTheirScope(t *testing.T) {
 	}
 	s.Close()
 	_, err := s.SaveFold(alice, json.RawMessage("1"))
-	wantCode(t, err, result.CodeClosed)
+	_ = wantCode(t, err, result.CodeClosed)
 	_, err = s.SaveFold(alice, nil)
-	wantCode(t, err, result.CodeEmptyValue)
+	_ = wantCode(t, err, result.CodeEmptyValue)
 }
 
 func TestView(t *testing.T) {
@@ -133,7 +133,7 @@ func TestView(t *testing.T) {
 			t.Error("View copies")
 		}
 		_, _, err = s.View(bob, e.Handle)
-		wantCode(t, err, result.CodeNotFound)
+		_ = wantCode(t, err, result.CodeNotFound)
 	}
 }
 

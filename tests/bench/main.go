@@ -27,6 +27,7 @@ type row struct {
 var rows = []row{
 	{"no-op plugin call through the pool", "raw `CallWithContext` on one warm instance", "./host/plugin", "BenchmarkNoop/pool", "BenchmarkNoop/raw"},
 	{"dispatch by the bridge: checks, schema, scope", "the provider called directly", "./host/bridge", "BenchmarkDispatch/small/bridge", "BenchmarkDispatch/small/provider"},
+	{"`result_query`: a slice of a stored 8 MB value, asked repeatedly", "parsing the whole value once", "./host/mcpserver", "BenchmarkResultQuery/slice", "BenchmarkResultQuery/parse"},
 	{"`await call_tool(…)` of a no-op, from Python", "bare WebSocket echo in the same page", "./host/executor", "BenchmarkBrowser/call_tool", "BenchmarkBrowser/echo"},
 	{"fresh run of `return 1` from an idle pool", "bare WebSocket echo in the same page", "./host/executor", "BenchmarkBrowser/fresh_run", "BenchmarkBrowser/echo"},
 }
@@ -60,7 +61,7 @@ func run(ctx context.Context) error {
 		if !found || !foundToo {
 			return fmt.Errorf("%s ran no benchmark called %s or %s", r.pkg, r.ours, r.reference)
 		}
-		fmt.Printf("| %s | %s | %s | %s | %.2f |\n", r.what, short(ours), r.beside, short(reference), float64(ours)/float64(reference))
+		fmt.Printf("| %s | %s | %s | %s | %.3g |\n", r.what, short(ours), r.beside, short(reference), float64(ours)/float64(reference))
 	}
 	cold, warm, err := startTimes(ctx)
 	if err != nil {
@@ -68,6 +69,22 @@ func run(ctx context.Context) error {
 	}
 	fmt.Printf("| process start to the first answered run, cold: empty compilation cache | %s | the same, warm: plugins compiled before | %s | %.2f |\n",
 		short(cold), short(warm), float64(cold)/float64(warm))
+	return contextTables()
+}
+
+// contextTables prints what reaches an agent's context, as the tests measure and bound it.
+func contextTables() error {
+	cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "^(TestContextBudget|TestTasksSideBySide)$", "./host/mcpserver")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	fmt.Println("\nWhat reaches an agent's context:")
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "        ") { // the test's log
+			fmt.Print(line[4:])
+		}
+	}
 	return nil
 }
 

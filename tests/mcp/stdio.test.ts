@@ -65,6 +65,8 @@ describe("toolplane serve mcp, by the TypeScript SDK", () => {
     expect(tools.map((tool) => tool.name).sort()).toEqual([
       "execute_code",
       "get_capability_schemas",
+      "reset_session",
+      "result_query",
       "search_capabilities",
     ]);
     for (const tool of tools) {
@@ -123,12 +125,25 @@ return {"count": len(records), "open": sum(r["state"] == "open" for r in records
     expect(second.result.run_id).not.toBe(first.result.run_id);
   });
 
+  test("a large value comes folded, and is read in slices", async () => {
+    const { result, bytes, text } = await execute("return await issues.list(count=3000)");
+    const { folded } = result as unknown as { folded: { handle: string; bytes: number } };
+    expect(folded.bytes).toBeGreaterThan(1_000_000);
+    expect(bytes).toBeLessThan(6_000);
+    expect(text).toContain(folded.handle);
+    const slice = await client.callTool({
+      name: "result_query",
+      arguments: { handle: folded.handle, path: "/issues", offset: 10, limit: 2, fields: ["id"] },
+    });
+    expect(slice.structuredContent).toMatchObject({ path: "$.issues", total: 3000, offset: 10, nextOffset: 12 });
+  });
+
   test("a failing run is an answer that holds the next move", async () => {
     const { result, isError, text } = await execute('x = 1\nawait load_result("res_AAAAAAAAAAAAAAAAAAAAAA")');
     expect(isError).toBe(true);
     expect(result).toMatchObject({ ok: false, error: { type: "ResultStoreError", builtin: "ValueError" } });
     expect(result.error?.traceback).toContain("line 2");
-    expect(text).toContain("save the value again");
+    expect(text).toContain("save_result");
   });
 
   test("cancelling a call stops the run, and the next one works", async () => {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolplane/toolplane/host/bridge"
 	"github.com/toolplane/toolplane/host/capability"
+	"github.com/toolplane/toolplane/host/executor"
 	"github.com/toolplane/toolplane/host/mcpserver"
 )
 
@@ -14,12 +15,26 @@ func (h *Host) agentOptions(o mcpserver.Options) mcpserver.Options {
 	if h.results != nil { // a nil *Store isn't a nil Results
 		o.Results = h.results
 	}
+	if h.cfg.Session.Enabled {
+		o.Session = pythonSession{h.executor, o.Scope, o.Subject}
+	}
 	o.Fold = mcpserver.FoldOptions{Enabled: h.cfg.Fold.Enabled, ThresholdBytes: int(h.cfg.Fold.ThresholdBytes)}
 	o.Index = h.index
 	o.InlineCapabilities = h.cfg.MCP.InlineCapabilities
 	o.Expose = h.exposure
 	o.Call = h.callExposed
 	return o
+}
+
+// pythonSession is the namespace that the runs of one MCP client share.
+type pythonSession struct {
+	executor       *executor.Executor
+	scope, subject string
+}
+
+// Reset implements [mcpserver.Session].
+func (s pythonSession) Reset(ctx context.Context) (forgot string, err error) {
+	return s.executor.ResetSession(ctx, s.scope, s.subject)
 }
 
 // callExposed runs a capability outside of any run, for a tool that stands for it.

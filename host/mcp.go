@@ -60,8 +60,11 @@ func (h *Host) mcpHTTPOptions() mcpserver.HTTPOptions {
 		Idle:         h.cfg.MCP.SessionIdle,
 		Logger:       h.logger.With("part", "mcp"),
 	}
-	if h.results != nil {
-		o.Ended = h.results.DropScope
+	o.Ended = func(scope string) {
+		h.executor.DropScope(scope)
+		if h.results != nil {
+			h.results.DropScope(scope)
+		}
 	}
 	return o
 }

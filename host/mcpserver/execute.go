@@ -58,7 +58,7 @@ func executeDescription(o Options, catalog string) string {
 	if o.Session == nil {
 		b.WriteString("- No session: each run is fresh. `_` is the last run's value (up to 1 MiB), `inputs[\"name\"]` what you pass.\n")
 	} else {
-		b.WriteString("- Variables stay until reset_session. `_` is the last run's value, `inputs[\"name\"]` what you pass.\n")
+		b.WriteString("- Variables stay for your next runs, until reset_session; a run that times out is rolled back. `_` is the last run's value, `inputs[\"name\"]` what you pass.\n")
 	}
 	fmt.Fprintf(&b, "- Time limit %s s, at most %s s.", seconds(o.RunTimeout), seconds(o.MaxRunTimeout))
 	b.WriteString(catalog)

@@ -26,7 +26,8 @@ const executeSchema = `{
 		},
 		"artifacts": {"type": "array"},
 		"duration_ms": {"type": "number"},
-		"run_id": {"type": "string"}
+		"run_id": {"type": "string"},
+		"session": {"enum": ["fresh", "new", "kept", "rolled_back", "lost", "reset"]}
 	},
 	"required": ["ok", "stdout", "stderr", "error", "artifacts", "duration_ms", "run_id", "executor"],
 	"oneOf": [{"required": ["value"]}, {"required": ["folded"]}]
@@ -47,6 +48,8 @@ type outcome struct {
 	Executor        string              `json:"executor"`
 	OutputTruncated bool                `json:"output_truncated,omitempty"`
 	Tampered        bool                `json:"tampered,omitempty"`
+	Session         string              `json:"session,omitempty"`
+	SessionNote     string              `json:"session_note,omitempty"`
 
 	// traced says that the traceback has the message already.
 	traced bool
@@ -59,7 +62,7 @@ func (s *Server) outcome(res *executor.Result) (*answer, error) {
 	o := outcome{
 		OK: res.OK, Value: res.Value, Stdout: s.cutOutput(res.Stdout), Stderr: s.cutOutput(res.Stderr), Error: res.Error,
 		Artifacts: res.Artifacts, DurationMS: res.DurationMS, RunID: res.RunID, Executor: res.Executor,
-		OutputTruncated: res.OutputTruncated, Tampered: res.Tampered,
+		OutputTruncated: res.OutputTruncated, Tampered: res.Tampered, Session: res.Session, SessionNote: res.SessionNote,
 	}
 	if len(o.Value) == 0 {
 		o.Value = json.RawMessage("null")
@@ -116,6 +119,9 @@ func (o *outcome) text(warning string) string {
 	}
 	if o.OutputTruncated {
 		parts = append(parts, "(the output was cut at its limit: print less, or save it with save_result)")
+	}
+	if o.SessionNote != "" {
+		parts = append(parts, "session: "+o.SessionNote)
 	}
 	return strings.Join(parts, "\n\n")
 }

@@ -264,3 +264,61 @@ func residentOfBrowser(t testing.TB, f *fakeHost) int64 {
 	}
 	return most
 }
+
+// BenchmarkSession sets a run in a session, with its checkpoint, beside a fresh
+// run of the same snippet that finds the pool idle, at several sizes of the
+// interpreter's memory, and what the checkpoint adds beside a bare copy of as many
+// bytes. Each iteration does one of each, one after the other.
+func BenchmarkSession(b *testing.B) {
+	f := newRealHost(b, withSessions)
+	for _, mb := range []int{0, 128, 256} {
+		name := fmt.Sprintf("%dMB", mb)
+		if mb == 0 {
+			name = "small"
+		}
+		b.Run(name, func(b *testing.B) {
+			run := func(req Request) time.Duration {
+				begin := time.Now()
+				if res := f.Run(context.Background(), req); !res.OK {
+					b.Fatal(res.Error)
+				}
+				return time.Since(begin)
+			}
+			fresh, kept := Request{Code: "return 1", Fresh: true}, Request{Scope: name, Code: "return 1"}
+			size := f.Run(context.Background(), Request{Scope: name, Code: fmt.Sprintf(
+				"fill = bytearray(max(0, %d - 31) << 20)\nreturn len(fill) >> 20", mb)})
+			if !size.OK {
+				b.Fatal(size.Error)
+			}
+			for range 5 {
+				run(kept)
+			}
+			from, to := make([]byte, max(mb, 31)<<20), make([]byte, max(mb, 31)<<20)
+			copy(from, to)
+			var freshTimes, keptTimes, copyTimes []time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				time.Sleep(time.Second) // the pool refills
+				freshTimes = append(freshTimes, run(fresh))
+				time.Sleep(time.Second) // and doesn't get into the other's way
+				begin := time.Now()
+				copy(to, from)
+				copyTimes = append(copyTimes, time.Since(begin))
+				b.StartTimer()
+				keptTimes = append(keptTimes, run(kept))
+			}
+			freshMS, keptMS := medianMS(freshTimes), medianMS(keptTimes)
+			heap := float64(max(mb, 31))
+			b.ReportMetric(freshMS, "fresh-ms")
+			b.ReportMetric(keptMS, "session-ms")
+			b.ReportMetric(keptMS/freshMS, "ratio")
+			b.ReportMetric((keptMS-freshMS)/heap, "checkpoint-ms/MB")
+			b.ReportMetric(medianMS(copyTimes)/heap, "copy-ms/MB")
+		})
+	}
+}
+
+func medianMS(times []time.Duration) float64 {
+	slices.Sort(times)
+	return float64(times[len(times)/2].Microseconds()) / 1000
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -115,7 +116,9 @@ func TestPythonSession(t *testing.T) {
 
 	t.Run("browser dies", func(t *testing.T) {
 		done := make(chan *Result, 1)
-		go func() { done <- f.Run(context.Background(), Request{Scope: "a", Code: "await call_tool('plugin:demo/wait')"}) }()
+		go func() {
+			done <- f.Run(context.Background(), Request{Scope: "a", Code: "await call_tool('plugin:demo/wait')"})
+		}()
 		f.nextCall(t)
 		run(t, Request{Scope: "idle", Code: "x = 1"}, "new")
 		kill(t, f.Stats().BrowserPID)
@@ -200,18 +203,25 @@ func mixed(t testing.TB, f *fakeHost, rounds int) {
 		key := fmt.Sprintf("k%d", rng.IntN(20))
 		change := fmt.Sprintf("d[%q] = %d\nnext(g)\nfh.write('x' * 10); fh.flush()\n", key, step)
 		stands := true
-		switch kind := rng.IntN(10); {
+		switch kind := rng.IntN(11); {
 		case kind < 5:
 			do(change, "", "kept", 0)
 		case kind < 6:
 			do(change+"1 / 0", "ZeroDivisionError", "kept", 0)
-		case kind < 8:
+		case kind < 7:
 			do(change+endless[rng.IntN(len(endless))], "RunTimeoutError", "rolled_back", 100*time.Millisecond)
 			stands = false
+		case kind < 8:
+			do(change+"print('x' * 10**6)\nwhile True: print('y' * 10**6)", "OutputLimitError", "kept", 5*time.Second)
 		case kind < 9:
 			do(change+"b = bytearray(2**30)", "MemoryError", "kept", 0)
+		case rng.IntN(2) == 0:
+			// It only seems to be over, and has the next run find no interpreter: both are undone.
+			do(change+"import _toolplane_host\n_toolplane_host.finish('{\"ok\":true,\"value\":1}')\nwhile True: pass", "", "kept", 0)
+			do("d.clear()", "RunTimeoutError", "rolled_back", 100*time.Millisecond)
+			stands = false
 		default:
-			// Hostile: a message that no worker of ours sends, and a result of its own making.
+			// A result of its own making.
 			do(change+"import js\nfrom pyodide.ffi import to_js\nimport _toolplane_host\n_toolplane_host.finish('nonsense')\nwhile True: pass", "SandboxError", "rolled_back", 5*time.Second)
 			stands = false
 		}
@@ -228,8 +238,20 @@ func mixed(t testing.TB, f *fakeHost, rounds int) {
 		}
 		if step == 50 {
 			after50 = residentOfBrowser(t, f)
+			if n := workersOfBrowser(t, f); n < 2 {
+				t.Fatalf("%d workers are seen: they can't be counted", n)
+			}
 		}
 	}
+	// The clock, the session's worker and the pool of two: those that were ended are gone.
+	deadline := time.Now().Add(testTimeout)
+	for workersOfBrowser(t, f) > 4 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d workers are left", workersOfBrowser(t, f))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	f.DropScope(scope)
 	if rounds > 50 {
 		now := residentOfBrowser(t, f)
 		t.Logf("browser: %d MB after round 50, %d MB after round %d", after50>>20, now>>20, rounds)
@@ -237,6 +259,20 @@ func mixed(t testing.TB, f *fakeHost, rounds int) {
 			t.Errorf("the browser grew from %d MB after round 50 to %d MB", after50>>20, now>>20)
 		}
 	}
+}
+
+// workersOfBrowser counts the threads of web workers.
+func workersOfBrowser(t testing.TB, f *fakeHost) (n int) {
+	t.Helper()
+	for _, pid := range helpersOf(t, f.profiles(t)[0], "--type=renderer") {
+		names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", pid))
+		for _, name := range names {
+			if comm, _ := os.ReadFile(name); strings.HasPrefix(string(comm), "DedicatedWorker") {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func errorType(res *Result) string {

@@ -59,7 +59,7 @@ bench: setup build ## Prints the speeds that the README names, side by side in o
 	$(GO) run ./tests/bench
 
 setup: $(NODE_MODULES)
-	@bash .ci/setup.sh browser cc
+	@bash .ci/setup.sh browser firefox cc
 
 $(NODE_MODULES): package.json package-lock.json web/package.json tests/package.json
 	@bash .ci/setup.sh

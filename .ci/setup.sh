@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that the tools which the Makefile calls are here: Go, Node, a C compiler when asked for ("cc", for go test -race)
-# and a Chromium-family browser when asked for ("browser"). Installs Debian's packages where the user may; otherwise says what to install.
+# and a Chromium-family browser when asked for ("browser"). "firefox" gets Firefox where it can be had: nothing but its own tests needs it. Installs Debian's packages where the user may; otherwise says what to install.
 set -euo pipefail
 
 need_go="1.26" need_node="20"
@@ -24,6 +24,10 @@ find_browser() {
 		[ -x "$name" ] && return 0
 	done
 	return 1
+}
+
+find_firefox() {
+	[ -n "${TOOLPLANE_FIREFOX:-}" ] || command -v firefox-esr >/dev/null || command -v firefox >/dev/null || [ -x /Applications/Firefox.app/Contents/MacOS/firefox ]
 }
 
 # apt PACKAGE…: installs Debian packages as root, or by sudo where that needs no password.
@@ -55,6 +59,9 @@ for what in "$@"; do
 	cc)
 		command -v "$(go env CC)" >/dev/null || apt gcc libc6-dev || fail "a C compiler is missing (go test -race needs one): install gcc"
 		;;
-	*) fail "unknown part '$what': browser or cc" ;;
+	firefox)
+		find_firefox || apt firefox-esr || printf 'setup: no Firefox was found and it could not be installed: its tests are left out (TOOLPLANE_FIREFOX names one)\n' >&2
+		;;
+	*) fail "unknown part '$what': browser, firefox or cc" ;;
 	esac
 done

@@ -58,6 +58,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Security-Policy", dataCSP)
 
+	if r.URL.Path == Prefix+"frame.html" {
+		// Firefox takes a sandboxed frame for another origin than the page's. Who may frame it is what its policy says.
+		header.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	}
+
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		header.Set("Allow", "GET, HEAD")
 		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)

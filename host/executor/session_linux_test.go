@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -202,18 +203,25 @@ func mixed(t testing.TB, f *fakeHost, rounds int) {
 		key := fmt.Sprintf("k%d", rng.IntN(20))
 		change := fmt.Sprintf("d[%q] = %d\nnext(g)\nfh.write('x' * 10); fh.flush()\n", key, step)
 		stands := true
-		switch kind := rng.IntN(10); {
+		switch kind := rng.IntN(11); {
 		case kind < 5:
 			do(change, "", "kept", 0)
 		case kind < 6:
 			do(change+"1 / 0", "ZeroDivisionError", "kept", 0)
-		case kind < 8:
+		case kind < 7:
 			do(change+endless[rng.IntN(len(endless))], "RunTimeoutError", "rolled_back", 100*time.Millisecond)
 			stands = false
+		case kind < 8:
+			do(change+"print('x' * 10**6)\nwhile True: print('y' * 10**6)", "OutputLimitError", "kept", 5*time.Second)
 		case kind < 9:
 			do(change+"b = bytearray(2**30)", "MemoryError", "kept", 0)
+		case rng.IntN(2) == 0:
+			// It only seems to be over, and has the next run find no interpreter: both are undone.
+			do(change+"import _toolplane_host\n_toolplane_host.finish('{\"ok\":true,\"value\":1}')\nwhile True: pass", "", "kept", 0)
+			do("d.clear()", "RunTimeoutError", "rolled_back", 100*time.Millisecond)
+			stands = false
 		default:
-			// Hostile: a message that no worker of ours sends, and a result of its own making.
+			// A result of its own making.
 			do(change+"import js\nfrom pyodide.ffi import to_js\nimport _toolplane_host\n_toolplane_host.finish('nonsense')\nwhile True: pass", "SandboxError", "rolled_back", 5*time.Second)
 			stands = false
 		}
@@ -230,8 +238,20 @@ func mixed(t testing.TB, f *fakeHost, rounds int) {
 		}
 		if step == 50 {
 			after50 = residentOfBrowser(t, f)
+			if n := workersOfBrowser(t, f); n < 2 {
+				t.Fatalf("%d workers are seen: they can't be counted", n)
+			}
 		}
 	}
+	// The clock, the session's worker and the pool of two: those that were ended are gone.
+	deadline := time.Now().Add(testTimeout)
+	for workersOfBrowser(t, f) > 4 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d workers are left", workersOfBrowser(t, f))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	f.DropScope(scope)
 	if rounds > 50 {
 		now := residentOfBrowser(t, f)
 		t.Logf("browser: %d MB after round 50, %d MB after round %d", after50>>20, now>>20, rounds)
@@ -239,6 +259,20 @@ func mixed(t testing.TB, f *fakeHost, rounds int) {
 			t.Errorf("the browser grew from %d MB after round 50 to %d MB", after50>>20, now>>20)
 		}
 	}
+}
+
+// workersOfBrowser counts the threads of web workers.
+func workersOfBrowser(t testing.TB, f *fakeHost) (n int) {
+	t.Helper()
+	for _, pid := range helpersOf(t, f.profiles(t)[0], "--type=renderer") {
+		names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", pid))
+		for _, name := range names {
+			if comm, _ := os.ReadFile(name); strings.HasPrefix(string(comm), "DedicatedWorker") {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func errorType(res *Result) string {
@@ -265,4 +299,62 @@ func residentOfBrowser(t testing.TB, f *fakeHost) int64 {
 		most = max(most, pages*int64(os.Getpagesize()))
 	}
 	return most
+}
+
+// BenchmarkSession sets a run in a session, with its checkpoint, beside a fresh
+// run of the same snippet that finds the pool idle, at several sizes of the
+// interpreter's memory, and what the checkpoint adds beside a bare copy of as many
+// bytes. Each iteration does one of each, one after the other.
+func BenchmarkSession(b *testing.B) {
+	f := newRealHost(b, withSessions)
+	for _, mb := range []int{0, 128, 256} {
+		name := fmt.Sprintf("%dMB", mb)
+		if mb == 0 {
+			name = "small"
+		}
+		b.Run(name, func(b *testing.B) {
+			run := func(req Request) time.Duration {
+				begin := time.Now()
+				if res := f.Run(context.Background(), req); !res.OK {
+					b.Fatal(res.Error)
+				}
+				return time.Since(begin)
+			}
+			fresh, kept := Request{Code: "return 1", Fresh: true}, Request{Scope: name, Code: "return 1"}
+			size := f.Run(context.Background(), Request{Scope: name, Code: fmt.Sprintf(
+				"fill = bytearray(max(0, %d - 31) << 20)\nreturn len(fill) >> 20", mb)})
+			if !size.OK {
+				b.Fatal(size.Error)
+			}
+			for range 5 {
+				run(kept)
+			}
+			from, to := make([]byte, max(mb, 31)<<20), make([]byte, max(mb, 31)<<20)
+			copy(from, to)
+			var freshTimes, keptTimes, copyTimes []time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				time.Sleep(time.Second) // the pool refills
+				freshTimes = append(freshTimes, run(fresh))
+				time.Sleep(time.Second) // and doesn't get into the other's way
+				begin := time.Now()
+				copy(to, from)
+				copyTimes = append(copyTimes, time.Since(begin))
+				b.StartTimer()
+				keptTimes = append(keptTimes, run(kept))
+			}
+			freshMS, keptMS := medianMS(freshTimes), medianMS(keptTimes)
+			heap := float64(max(mb, 31))
+			b.ReportMetric(freshMS, "fresh-ms")
+			b.ReportMetric(keptMS, "session-ms")
+			b.ReportMetric(keptMS/freshMS, "ratio")
+			b.ReportMetric((keptMS-freshMS)/heap, "checkpoint-ms/MB")
+			b.ReportMetric(medianMS(copyTimes)/heap, "copy-ms/MB")
+		})
+	}
+}
+
+func medianMS(times []time.Duration) float64 {
+	slices.Sort(times)
+	return float64(times[len(times)/2].Microseconds()) / 1000
 }

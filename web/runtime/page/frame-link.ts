@@ -29,6 +29,8 @@ export interface Swapped {
   readonly problem: string;
   /** JavaScript objects that couldn't be taken along. */
   readonly lost: readonly string[];
+  /** The run never began, for the one before it only seemed to be over; both are undone. */
+  readonly older: boolean;
 }
 
 /** What the pool needs of a frame; the tests have one without a browser. */
@@ -137,7 +139,7 @@ export class FrameLink implements Frame {
   }
 
   swap(from: number, to: number, run: number, patience: number): Promise<Swapped> {
-    if (!this.#workers.delete(from)) return Promise.resolve({ problem: "its worker is gone", lost: [] });
+    if (!this.#workers.delete(from)) return Promise.resolve({ problem: "its worker is gone", lost: [], older: false });
     return new Promise((resolve) => {
       this.#swaps.set(to, resolve);
       this.#tell({ t: "swap", from, to, run, patience });
@@ -178,7 +180,7 @@ export class FrameLink implements Frame {
     const reason = "the sandbox's process died";
     for (const events of [...this.#workers.values()]) events.onFailed(reason);
     this.#workers.clear();
-    for (const resolve of this.#swaps.values()) resolve({ problem: reason, lost: [] });
+    for (const resolve of this.#swaps.values()) resolve({ problem: reason, lost: [], older: false });
     this.#swaps.clear();
     this.#resolveLost(reason);
   }

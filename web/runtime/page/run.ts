@@ -290,6 +290,8 @@ class Run {
 
   #finished(json: string, truncated: boolean): void {
     this.#truncated ||= truncated;
+    if (this.#session !== undefined && this.#report === undefined)
+      return this.#unreadable("it doesn't tell the session's state");
     const problem = valueProblem(json, 1);
     if (problem !== null) return this.#unreadable(problem);
     let result: ReturnType<typeof readResult>;

@@ -48,6 +48,8 @@ interface Session {
   trouble: string;
   /** Why the namespace is gone that it had, until it was told. */
   gone: string;
+  /** What else the next run tells. */
+  news: string;
 }
 
 export class Sessions {
@@ -120,6 +122,7 @@ export class Sessions {
       moving: undefined,
       trouble: "",
       gone: "",
+      news: "",
     };
     this.#sessions.set(key, session);
     return session;
@@ -167,11 +170,13 @@ export class Sessions {
       const gone = session.gone;
       session.gone = "";
       const notes = [
+        session.news,
         gone === "" ? "" : `the namespace that there was is gone: ${gone}`,
         report.trouble === ""
           ? ""
           : `a run that times out or is stopped would lose this session, because ${report.trouble}`,
       ];
+      session.news = "";
       return told(outcome, first ? "new" : "kept", notes, maxBytes);
     }
     const failed = excess === "" ? outcome : { ...outcome, ok: false, value: "null", error: memoryError(excess) };
@@ -180,24 +185,29 @@ export class Sessions {
 
   async #rollBack(session: Session, seat: Taken, patience: number, outcome: RunOutcome): Promise<RunOutcome> {
     let problem = session.trouble;
-    let lost: readonly string[] = [];
+    let note = "";
     if (problem === "") {
       const swap = this.#swap(session, seat, patience).finally(() => {
         session.moving = undefined;
       });
       session.moving = swap;
       const swapped = await Promise.race([swap, alarm(seat.frame, SWAP_WAIT_MS)]);
-      if (swapped !== undefined) ({ problem, lost } = swapped);
+      if (swapped !== undefined) {
+        problem = swapped.problem;
+        note = notesOf(swapped);
+      } else {
+        void swap.then((late) => {
+          session.news = notesOf(late);
+        });
+      }
     } else this.#leave(session, patience);
     const effects = "what it did on the host (calls, saved results) stands";
     if (problem !== "") {
       session.gone = "";
       session.seat = undefined;
-      const note = `the session couldn't be restored (${problem}): the next run begins a new one`;
+      note = `the session couldn't be restored (${problem}): the next run begins a new one`;
       return { ...outcome, error: and(outcome.error, `${note}; ${effects}`), session: "lost", sessionNote: note };
     }
-    const note =
-      lost.length === 0 ? "" : `lost JavaScript objects, which raise an error when they're used: ${list(lost)}`;
     const message = `the session's namespace was rolled back: it's as before this run, while ${effects}`;
     return { ...outcome, error: and(outcome.error, message), session: "rolled_back", sessionNote: note };
   }
@@ -229,7 +239,7 @@ export class Sessions {
   #lose(session: Session, problem: string): Swapped {
     session.gone = problem;
     session.seat = undefined;
-    return { problem, lost: [] };
+    return { problem, lost: [], older: false };
   }
 
   /** Its worker died while nothing ran. */
@@ -247,6 +257,13 @@ export class Sessions {
 
 function alarm(frame: Frame, ms: number): Promise<undefined> {
   return new Promise((resolve) => frame.after(ms, () => resolve(undefined)));
+}
+
+function notesOf({ older, lost }: Swapped): string {
+  return joined([
+    older ? "the run before the one that was stopped had not ended, though it said so, and was undone as well" : "",
+    lost.length === 0 ? "" : `lost JavaScript objects, which raise an error when they're used: ${list(lost)}`,
+  ]);
 }
 
 function tooMuch(bytes: number, maxBytes: number, room: boolean): string {
@@ -273,7 +290,11 @@ function told(outcome: RunOutcome, session: SessionState, notes: readonly string
             "del what isn't needed any more, await reset_session(), or use a fresh run",
         )
       : error;
-  return { ...outcome, error: full, session, sessionNote: notes.filter((note) => note !== "").join("; ") };
+  return { ...outcome, error: full, session, sessionNote: joined(notes) };
+}
+
+function joined(notes: readonly string[]): string {
+  return notes.filter((note) => note !== "").join("; ");
 }
 
 function and(error: RunFailure | null, more: string): RunFailure | null {

@@ -57,7 +57,7 @@ export class Standby {
 
   /** Ends the worker, and has another one go on with the state that it saved before its run of that number. */
   handOver(to: Standby, run: number, patience: number): Promise<Swapped> {
-    if (this.#ended) return Promise.resolve({ problem: "its worker has ended", lost: [] });
+    if (this.#ended) return Promise.resolve({ problem: "its worker has ended", lost: [], older: false });
     this.#ended = true;
     this.mute();
     this.#port.close();

@@ -20,7 +20,7 @@ interface Span {
 
 type SavedNode =
   | (Times & { readonly kind: "folder"; readonly path: string })
-  | { readonly kind: "link"; readonly path: string; readonly target: string }
+  | (Times & { readonly kind: "link"; readonly path: string; readonly inode: number; readonly target: string })
   | SavedFile;
 
 type SavedFile = Times & Span & { readonly kind: "file"; readonly path: string; readonly inode: number };
@@ -79,7 +79,8 @@ export function listFiles(fs: FileSystem): FileList {
       return {
         nodes: nodes.map(([path, node]): SavedNode => {
           if (fs.isDir(node.mode)) return { kind: "folder", path, ...times(node) };
-          if (fs.isLink(node.mode)) return { kind: "link", path, target: node.link ?? "" };
+          if (fs.isLink(node.mode))
+            return { kind: "link", path, inode: node.id, target: node.link ?? "", ...times(node) };
           return file(node, path);
         }),
         orphans: orphans.map((node) => file(node, "")),
@@ -93,8 +94,9 @@ export function listFiles(fs: FileSystem): FileList {
 
 /** What is open and can't be opened again elsewhere; "" if there's nothing. */
 export function lostStreams(fs: FileSystem): string {
-  const foreign = openStreams(fs).some(({ node }) => node?.mount !== fs.root.mount);
-  return foreign ? "a pipe or socket is open" : "";
+  return fs.streams.some((stream) => stream != null && stream.fd >= STANDARD_STREAMS && !isOurs(fs, stream))
+    ? "a pipe or socket is open"
+    : "";
 }
 
 /** Makes the files of a pristine interpreter those that were saved. */
@@ -107,7 +109,7 @@ export function restoreFiles(fs: FileSystem, saved: SavedFiles, buffer: Uint8Arr
     removeOthers(fs, saved.nodes);
     for (const node of saved.nodes) restoreNode(fs, node, buffer);
     restoreStreams(fs, saved, buffer);
-    for (const node of saved.nodes) if (node.kind !== "link") setTimes(lookUp(fs, node.path), node);
+    for (const node of saved.nodes) setTimes(lookUp(fs, node.path), node);
     fs.chdir(saved.cwd);
   } finally {
     fs.ignorePermissions = ignorePermissions;
@@ -139,8 +141,15 @@ function setTimes(node: Node, { mode, atime, mtime, ctime }: Times): void {
   Object.assign(node, { mode, atime, mtime, ctime });
 }
 
+/** Those that can be opened again elsewhere. */
 function openStreams(fs: FileSystem): Stream[] {
-  return fs.streams.filter((stream): stream is Stream => stream != null && stream.fd >= STANDARD_STREAMS);
+  return fs.streams.filter(
+    (stream): stream is Stream => stream != null && stream.fd >= STANDARD_STREAMS && isOurs(fs, stream),
+  );
+}
+
+function isOurs(fs: FileSystem, { node }: Stream): boolean {
+  return node?.mount === fs.root.mount;
 }
 
 function isOrphan(fs: FileSystem, node: Node): boolean {
@@ -176,7 +185,7 @@ function removeOthers(fs: FileSystem, wanted: readonly SavedNode[]): void {
 function restoreNode(fs: FileSystem, node: SavedNode, buffer: Uint8Array): void {
   if (node.kind === "folder") {
     if (!fs.analyzePath(node.path, true).exists) fs.mkdir(node.path, node.mode);
-  } else if (node.kind === "link") fs.symlink(node.target, node.path);
+  } else if (node.kind === "link") fs.symlink(node.target, node.path).id = node.inode;
   else writeFile(fs, node.path, node, buffer);
 }
 

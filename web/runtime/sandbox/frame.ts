@@ -15,7 +15,7 @@ interface Running {
   onStopped: () => void;
   forged: number;
   /** What a session's worker saved before its run of that number. */
-  saved: { readonly run: number; readonly state: SavedState } | undefined;
+  saved: { readonly run: number; readonly state: SavedState; readonly saves: number } | undefined;
   onSaved: () => void;
   onRestored: (lost: readonly string[], problem: string) => void;
 }
@@ -110,7 +110,7 @@ function spawn({ id, mode }: ToFrame & { t: "spawn" }, port: MessagePort | undef
   if (mode === "restore" && base === undefined) return tell({ t: "failed", id, message: "there is no base snapshot" });
   const { workerUrl, wasm: _, ...init } = parts;
   const worker = new Worker(workerUrl);
-  const flags = self.crossOriginIsolated ? new Int32Array(new SharedArrayBuffer(4)) : undefined;
+  const flags = self.crossOriginIsolated ? new Int32Array(new SharedArrayBuffer(8)) : undefined;
   const running: Running = {
     worker,
     flags,
@@ -159,7 +159,7 @@ function hear(id: number, running: Running, message: unknown): void {
     running.onRestored([], data.message.slice(0, 2000));
     tell({ t: "failed", id, message: data.message.slice(0, 2000) });
   } else if (kind === "state" && isState(data.state) && typeof data.run === "number") {
-    running.saved = { run: data.run, state: data.state };
+    running.saved = { run: data.run, state: data.state, saves: Number(data.saves) };
     running.onSaved();
   } else if (kind === "restored" && Array.isArray(data.lost) && typeof data.problem === "string") {
     running.onRestored(data.lost.map(String), data.problem.slice(0, 2000));
@@ -207,7 +207,9 @@ const SAVE_PATIENCE_MS = 500;
 const RESTORE_PATIENCE_MS = 20_000;
 
 async function swap({ from, to, run, patience }: ToFrame & { t: "swap" }): Promise<void> {
-  const answer = (problem: string, lost: readonly string[] = []): void => tell({ t: "swapped", id: to, lost, problem });
+  let older = false;
+  const answer = (problem: string, lost: readonly string[] = []): void =>
+    tell({ t: "swapped", id: to, lost, problem, older });
   const old = workers.get(from);
   const next = workers.get(to);
   if (old === undefined || next === undefined) return answer("its worker is gone");
@@ -218,9 +220,13 @@ async function swap({ from, to, run, patience }: ToFrame & { t: "swap" }): Promi
     });
     disarm(-to);
   }
+  const { saved } = old;
   await end({ t: "end", id: from, patience });
-  if (old.saved?.run !== run) return answer("its state was never saved");
-  const { state } = old.saved;
+  if (saved === undefined) return answer("its state was never saved");
+  if (old.flags !== undefined && Atomics.load(old.flags, 1) !== saved.saves)
+    return answer("its worker ended while it saved its state");
+  older = saved.run !== run;
+  const { state } = saved;
   const message: ToSessionWorker = { t: "restore", state };
   await new Promise<void>((resolve) => {
     next.onRestored = (lost, problem) => {
@@ -238,8 +244,8 @@ function release({ id, run }: ToFrame & { t: "release" }): void {
   const running = workers.get(id);
   if (running?.saved === undefined || running.saved.run > run) return;
   const { buffer } = running.saved.state;
+  if (!(buffer instanceof ArrayBuffer)) return; // nothing to give back: it's kept until there's a newer one
   running.saved = undefined;
-  if (!(buffer instanceof ArrayBuffer)) return;
   const message: ToSessionWorker = { t: "buffer", buffer };
   running.worker.postMessage(message, [buffer]);
 }

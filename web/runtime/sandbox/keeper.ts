@@ -71,10 +71,17 @@ export class Keeper {
     if (session !== undefined && this.#parts !== undefined) {
       this.#maxBytes = session.maxBytes;
       const checkpoint = this.#open(this.#parts);
+      this.#countSave();
       const state = checkpoint.save();
-      this.#parts.toFrame({ t: "state", run: session.run, state }, checkpoint.transfer(state));
+      const saves = this.#countSave();
+      this.#parts.toFrame({ t: "state", run: session.run, state, saves }, checkpoint.transfer(state));
     }
     this.#used = true;
+  }
+
+  #countSave(): number {
+    const flags = this.#parts?.init.flags;
+    return flags === undefined ? 0 : Atomics.add(new Int32Array(flags), 1, 1) + 1;
   }
 
   /** A run in a session is over: what the page has to know of the state. */

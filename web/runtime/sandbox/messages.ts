@@ -50,7 +50,14 @@ export type FromFrame =
   /** The worker sent the frame something that no worker of ours sends. */
   | { readonly t: "forged"; readonly id: number }
   /** The answer to swap, with the id of the worker that took over. `problem` is "" when it did. */
-  | { readonly t: "swapped"; readonly id: number; readonly lost: readonly string[]; readonly problem: string }
+  | {
+      readonly t: "swapped";
+      readonly id: number;
+      readonly lost: readonly string[];
+      readonly problem: string;
+      /** The run never began, for an earlier one that only seemed to be over; the state is that before that one. */
+      readonly older: boolean;
+    }
   | { readonly t: "alarm"; readonly id: number }
   | { readonly t: "fault"; readonly message: string };
 
@@ -59,7 +66,10 @@ export interface Init {
   readonly t: "init";
   readonly mode: Mode;
   readonly port: MessagePort;
-  /** One Int32: 1 asks the worker to stop. Absent where the browser has no shared memory. */
+  /**
+   * Int32s: [0] is 1 to ask the worker to stop; [1] counts the beginnings and ends of saves, so it's odd while the buffer of the last
+   * state is written over. Absent where the browser has no shared memory.
+   */
   readonly flags?: SharedArrayBuffer;
   /** The worker's own copy of the base snapshot, for mode "restore". */
   readonly base?: ArrayBuffer;
@@ -79,7 +89,7 @@ export type WorkerToFrame =
   | { readonly t: "failed"; readonly message: string }
   | { readonly t: "stopped" }
   /** The state before the run of that number, in a session. */
-  | { readonly t: "state"; readonly run: number; readonly state: SavedState }
+  | { readonly t: "state"; readonly run: number; readonly state: SavedState; readonly saves: number }
   /** The answer to restore: JavaScript objects that became tombstones, or why it failed ("" when it didn't). */
   | { readonly t: "restored"; readonly lost: readonly string[]; readonly problem: string };
 

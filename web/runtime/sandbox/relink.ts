@@ -7,14 +7,27 @@
 /** 0: an empty slot. A string: a name. */
 export type Described = 0 | string | { readonly clone: number } | { readonly lost: string };
 
+/** Globals whose members Python is likely to keep, such as a method of a Map. */
 const NAMESPACES = [
   "Array",
+  "ArrayBuffer",
   "Date",
+  "Float64Array",
+  "Function",
   "JSON",
+  "Map",
   "Math",
+  "Number",
   "Object",
   "Promise",
   "Reflect",
+  "RegExp",
+  "Set",
+  "String",
+  "TextDecoder",
+  "TextEncoder",
+  "URL",
+  "Uint8Array",
   "console",
   "crypto",
   "performance",
@@ -46,9 +59,19 @@ export class Relink {
       for (const name of Object.getOwnPropertyNames(at)) this.#name(`js.${name}`, read(scope, name));
     }
     for (const name of NAMESPACES) {
-      const space = read(scope, name) as object | undefined;
+      const space = read(scope, name) as { prototype?: object } | undefined;
       if (space === undefined) continue;
-      for (const inner of Object.getOwnPropertyNames(space)) this.#name(`js.${name}.${inner}`, read(space, inner));
+      this.#nameMembers(`js.${name}`, space);
+      if (space.prototype !== undefined) this.#nameMembers(`js.${name}.prototype`, space.prototype);
+    }
+  }
+
+  /** Values only: what a getter gives may be new each time. */
+  #nameMembers(path: string, space: object): void {
+    for (let at: object | null = space; at !== null; at = Object.getPrototypeOf(at)) {
+      for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
+        this.#name(`${path}.${name}`, value);
+      }
     }
   }
 
@@ -63,8 +86,13 @@ export class Relink {
     if (object === null || object === undefined) return 0;
     const name = this.#names.get(object);
     if (name !== undefined) return name;
-    if (isPlain(object)) return { clone: clones.push(object) - 1 };
-    return { lost: kindOf(object) };
+    const buried = TOMBSTONES.get(object as WeakKey);
+    if (buried !== undefined) return { lost: buried };
+    try {
+      return isPlain(object) ? { clone: clones.push(object) - 1 } : { lost: kindOf(object) };
+    } catch {
+      return { lost: typeof object }; // a proxy that refuses to be looked at
+    }
   }
 
   find(described: Described, clones: readonly unknown[]): unknown {
@@ -98,6 +126,8 @@ function kindOf(object: unknown): string {
   return Object.prototype.toString.call(object).slice(8, -1).slice(0, 80);
 }
 
+const TOMBSTONES = new WeakMap<WeakKey, string>();
+
 export function tombstone(what: string): unknown {
   const refuse = (): never => {
     throw new ReferenceError(
@@ -105,7 +135,8 @@ export function tombstone(what: string): unknown {
     );
   };
   // Symbols are asked for by the engine and by pyodide for their own purposes.
-  return new Proxy(() => {}, {
+  // biome-ignore lint/complexity/useArrowFunction: an arrow function can't be constructed, not even in vain
+  const stone = new Proxy(function () {}, {
     apply: refuse,
     construct: refuse,
     get: (_target, name) => (typeof name === "symbol" ? undefined : refuse()),
@@ -113,6 +144,9 @@ export function tombstone(what: string): unknown {
     has: (_target, name) => (typeof name === "symbol" ? false : refuse()),
     deleteProperty: refuse,
     ownKeys: refuse,
+    getOwnPropertyDescriptor: refuse,
     defineProperty: refuse,
   });
+  TOMBSTONES.set(stone, what);
+  return stone;
 }

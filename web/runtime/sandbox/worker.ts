@@ -40,6 +40,7 @@ async function main(init: Init, keeper: Keeper): Promise<void> {
   const post = (message: FromWorker): void => port.postMessage(message);
   const stop = new Stop(init.flags === undefined ? null : new Int32Array(init.flags), () => {
     output.flush();
+    port.onmessage = null; // this interpreter is no more: a message that waits already must not find it
     toFrame({ t: "stopped" });
   });
   const output = new Output((stream, text) => post({ t: "output", stream, text }));
@@ -123,7 +124,11 @@ async function main(init: Init, keeper: Keeper): Promise<void> {
       case "run":
         output.reset(data.maxOutput);
         inSession = data.session !== undefined;
-        keeper.begin(data.session);
+        try {
+          keeper.begin(data.session);
+        } catch (error) {
+          return fail(error);
+        }
         files.recount();
         stop.arm(data.timeout, data.grace);
         // Runs only while Python waits for something; then there's no loop that a signal could reach.

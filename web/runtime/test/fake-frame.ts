@@ -112,7 +112,7 @@ export class FakeFrame implements Frame {
   async swap(from: number, to: number, run: number, patience: number): Promise<Swapped> {
     this.swaps.push({ from, to, run, patience });
     this.end(from, patience);
-    return this.outcomes.shift() ?? { problem: "", lost: [] };
+    return this.outcomes.shift() ?? { problem: "", lost: [], older: false };
   }
 
   readonly released: { id: number; run: number }[] = [];

@@ -57,6 +57,8 @@ export class Peer {
   readonly statuses: ReturnType<typeof readStatus>[] = [];
   catalog = '{"revision":1,"bindings":[]}';
   limits = { max_frame_bytes: 16 * 1024 * 1024, max_in_flight: 64 };
+  /** false serves the page without what gives it shared memory, as an extension's may be. */
+  isolated = true;
   connection: Connection | undefined;
   helloes: ReturnType<typeof readHello>[] = [];
   readonly #server: http.Server;
@@ -72,9 +74,11 @@ export class Peer {
       const file = path.join(dist, pathname.replace("/executor/", "") || "index.html");
       const headers: http.OutgoingHttpHeaders = {
         "content-type": TYPES[path.extname(file)] ?? "application/octet-stream",
-        "cross-origin-opener-policy": "same-origin",
-        "cross-origin-embedder-policy": "require-corp",
-        "cross-origin-resource-policy": "same-origin",
+        ...(this.isolated
+          ? { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" }
+          : {}),
+        // As in web/handler.go: Firefox takes a sandboxed frame for another origin.
+        "cross-origin-resource-policy": pathname.endsWith("frame.html") ? "cross-origin" : "same-origin",
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
         "content-security-policy": pathname.endsWith("frame.html")

@@ -1,6 +1,6 @@
 // Sessions in a real browser: what they keep, what they roll back, and what they keep apart.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Rig, rig } from "./browser.ts";
+import { type Rig, type RigOptions, rig } from "./browser.ts";
 import type { Peer, RunOptions, RunResult } from "./peer.ts";
 
 let r: Rig;
@@ -23,9 +23,14 @@ afterAll(async () => {
 /** Runs snippets in a session of their own. */
 class Notebook {
   readonly key = `ses_${++sessions}`;
+  readonly #peer: Peer | undefined;
+
+  constructor(other?: Peer) {
+    this.#peer = other;
+  }
 
   run(code: string, options: RunOptions = {}): Promise<RunResult> {
-    return peer.run(code, { session: this.key, ...options });
+    return (this.#peer ?? peer).run(code, { session: this.key, ...options });
   }
 
   /** The value's raw text, of a snippet that has to succeed. */
@@ -82,6 +87,13 @@ describe("a session", () => {
     const long = book.run("await call_tool('never')", { timeout: 300 });
     await expect(book.run("1")).rejects.toThrow("runs a snippet already");
     expect((await long).session).toBe("rolled_back");
+  });
+
+  test("doesn't hear the clock of earlier runs", async () => {
+    const book = new Notebook();
+    await book.run("1", { timeout: 200 });
+    const run = await book.run("import asyncio\nawait asyncio.sleep(0.4)", { timeout: 5000 });
+    expect(run).toMatchObject({ ok: true, tampered: false, session: "kept" });
   });
 
   test("sees capabilities that came later", async () => {
@@ -255,3 +267,93 @@ describe("a run that doesn't end", () => {
     expect(await book.value(more)).toBe('[[1,2,3,4],3,2,2,"hellomore",[[7],[8]],{"a":5}]');
   });
 });
+
+describe("what can't be restored", () => {
+  const spin = "while True: pass";
+
+  test("is a tombstone, and the rest is there", async () => {
+    const book = new Notebook();
+    await book.value(
+      "import js\ncontroller = js.AbortController.new()\nm = js.Map.new()\nm.set('a', 1)\nshared = js.Array.new(m)\nnow = js.performance.now\n1",
+    );
+    const run = await book.run(spin, { timeout: 200 });
+    const next = await book.run("1"); // tells what a slow rollback couldn't tell in time
+    expect([run.session, next.session]).toEqual(["rolled_back", "kept"]);
+    expect(run.session_note ?? next.session_note).toBe(
+      "lost JavaScript objects, which raise an error when they're used: AbortController",
+    );
+    expect(await book.value("return [m.get('a'), shared[0].get('a'), now() > 0]")).toBe("[1,1,true]");
+    for (const use of ["controller.signal", "controller.abort()", "controller.x = 1", "dir(controller)"]) {
+      const { error } = await book.run(use);
+      expect(error?.message).toContain(
+        "this JavaScript object (AbortController) was lost when the session was rolled back",
+      );
+    }
+    expect(await book.value("del controller\n2")).toBe("2");
+  });
+
+  test("is said before it's lost", async () => {
+    const book = new Notebook();
+    const run = await book.run("import os\nends = os.pipe()");
+    expect(run).toMatchObject({
+      session: "new",
+      session_note: "a run that times out or is stopped would lose this session, because a pipe or socket is open",
+    });
+    const closed = await book.run("for end in ends: os.close(end)");
+    expect(closed).toMatchObject({ session: "kept" });
+    expect(closed.session_note).toBeUndefined();
+    await book.run("ends = os.pipe()");
+    expect(await book.run(spin, { timeout: 200 })).toMatchObject({
+      session: "lost",
+      error: { message: expect.stringContaining("the session couldn't be restored (a pipe or socket is open)") },
+    });
+    expect(await book.run("'os' in globals()")).toMatchObject({ value: "false", session: "new" });
+  });
+
+  test("a run that only says that it's over is undone with the next one", async () => {
+    const book = new Notebook();
+    await book.value("x = 1");
+    const forged = 'import _toolplane_host\nx = 2\n_toolplane_host.finish(\'{"ok":true,"value":5}\')\nwhile True: pass';
+    expect(await book.run(forged)).toMatchObject({ ok: true, value: "5", session: "kept" });
+    expect(await book.run("x = 3", { timeout: 200 })).toMatchObject({ session: "rolled_back" });
+    expect(await book.value("x")).toBe("1");
+  });
+});
+
+/** A page of its own, with sessions in it. */
+async function elsewhere(options: RigOptions, use: (book: Notebook) => Promise<void>): Promise<void> {
+  const other = await rig(options);
+  try {
+    await use(new Notebook(other.peer));
+    expect(other.console).toEqual([]);
+  } finally {
+    await other.close();
+  }
+}
+
+test("without a snapshot sessions are kept, and a run that doesn't end loses them", async () => {
+  await elsewhere({ connect: { snapshot: false, pool: 1 } }, async (book) => {
+    expect(await book.run("x = 1")).toMatchObject({
+      session: "new",
+      session_note: expect.stringContaining("Python was loaded without a snapshot"),
+    });
+    expect(await book.run("x")).toMatchObject({ value: "1", session: "kept" });
+    expect(await book.run("while True: pass", { timeout: 200 })).toMatchObject({ session: "lost" });
+    expect(await book.run("'x' in globals()")).toMatchObject({ value: "false", session: "new" });
+  });
+}, 60_000);
+
+test("without shared memory states are moved", async () => {
+  const prepare = (other: Peer): void => {
+    other.isolated = false;
+  };
+  await elsewhere({ prepare }, async (book) => {
+    await book.value(SETUP);
+    const check = CHECK.replace("await call_tool('echo', {'q': 1})", "1");
+    const before = await book.value(check);
+    for (const code of ["sum(range(10**12))", "await asyncio.Event().wait()", "while True: pass"]) {
+      expect(await book.run(TRASH + code, { timeout: 300 })).toMatchObject({ session: "rolled_back" });
+      expect(await book.value(check)).toBe(before);
+    }
+  });
+}, 60_000);

@@ -107,9 +107,9 @@ func TestLargeDocument(t *testing.T) {
 		}
 	}
 
-	// A misspelt field is told from a slice that is too large.
+	// A misspelled field is told from a slice that is too large.
 	if _, err := fold.Query(doc, fold.QueryOptions{Path: "issues", MaxBytes: 1024, Fields: []string{"titel"}}); codeOf(err) != fold.CodePathNotFound {
-		t.Errorf("a misspelt field: %v", err)
+		t.Errorf("a misspelled field: %v", err)
 	}
 
 	const members = 30_000

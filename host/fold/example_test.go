@@ -61,7 +61,7 @@ func ExampleParsePath() {
 
 func ExampleResolveHandles() {
 	doc := fold.NewDocument(json.RawMessage(`{"rows": [1.0, 9007199254740993]}`))
-	load := func(handle, path string) (json.RawMessage, error) {
+	load := func(_, path string) (json.RawMessage, error) {
 		// A host looks the handle up in the caller's own scope.
 		return doc.At(path)
 	}

@@ -116,7 +116,7 @@ func FuzzResolveHandles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before := bytes.Clone(text)
 		n := 0
-		load := func(handle, path string) (json.RawMessage, error) {
+		load := func(handle, _ string) (json.RawMessage, error) {
 			n++
 			if !strings.HasPrefix(handle, HandlePrefix) {
 				t.Fatalf("handle %q", handle)

@@ -103,10 +103,10 @@ func (f *folder) appendContent(dst []byte, p *piece, level int, s Shown) (out []
 // when it had more.
 func appendCut(dst, quoted []byte, n int) []byte {
 	s := inside(quoted)
-	if end, _ := skipChars(s, 0, n); end == len(s) {
+	if end := skipChars(s, 0, n); end == len(s) {
 		return append(dst, quoted...)
 	}
-	end, _ := skipChars(s, 0, n-1)
+	end := skipChars(s, 0, n-1)
 	dst = append(append(dst, '"'), s[:end]...)
 	return append(dst, `…"`...)
 }

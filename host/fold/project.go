@@ -93,7 +93,8 @@ func (q *query) projectItems(fields []field, from, to int) *Error {
 	case large:
 		return q.sliceTooLarge(from, to, fit, "item")
 	}
-	q.answer.Value = append(out, ']')
+	out = append(out, ']')
+	q.answer.Value = out
 	return nil
 }
 

@@ -9,9 +9,10 @@ const (
 	// DefaultMaxBytes is how large a slice may be where QueryOptions doesn't say.
 	DefaultMaxBytes = DefaultThresholdBytes
 
-	// DefaultPageItems and DefaultPageCharacters are the sizes of a page where Page
-	// is given without Limit.
-	DefaultPageItems      = 50
+	// DefaultPageItems is the size of a page of a list or an object where Page is
+	// given without Limit.
+	DefaultPageItems = 50
+	// DefaultPageCharacters is the same for a string.
 	DefaultPageCharacters = 4000
 
 	// MaxFields is how many fields one query may name.

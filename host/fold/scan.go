@@ -156,14 +156,12 @@ func countChars(s []byte) int {
 	}
 }
 
-// skipChars returns the index after n characters from s[i] on, and how many of
-// them there were.
-func skipChars(s []byte, i, n int) (end, skipped int) {
-	for skipped < n && i < len(s) {
+// skipChars returns the index after n characters from s[i] on, or the end.
+func skipChars(s []byte, i, n int) int {
+	for ; n > 0 && i < len(s); n-- {
 		i += charAt(s, i)
-		skipped++
 	}
-	return i, skipped
+	return i
 }
 
 // inside returns what stands between the quotes of a string.

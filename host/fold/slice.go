@@ -38,7 +38,8 @@ func (q *query) object() *Error {
 			return q.sliceTooLarge(from, to, i, "key")
 		}
 	}
-	q.answer.Value = append(out, '}')
+	out = append(out, '}')
+	q.answer.Value = out
 	return nil
 }
 
@@ -79,7 +80,7 @@ func (q *query) fitting(first child, w *walker, start int) int {
 func (q *query) text() *Error {
 	v := q.v
 	s := inside(q.d.raw[v.start:v.end])
-	total := 0
+	var total int
 	if v.node != nil {
 		total = int(v.node.count)
 	} else {
@@ -113,7 +114,7 @@ func (q *query) charOffset(s []byte, n int) int {
 			at, counted = int(m.offset)-q.v.start-1, int(m.ordinal)
 		}
 	}
-	at, _ = skipChars(s, at, n-counted)
+	at = skipChars(s, at, n-counted)
 	return at
 }
 

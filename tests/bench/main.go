@@ -69,12 +69,12 @@ func run(ctx context.Context) error {
 	}
 	fmt.Printf("| process start to the first answered run, cold: empty compilation cache | %s | the same, warm: plugins compiled before | %s | %.2f |\n",
 		short(cold), short(warm), float64(cold)/float64(warm))
-	return contextTables()
+	return contextTables(ctx)
 }
 
 // contextTables prints what reaches an agent's context, as the tests measure and bound it.
-func contextTables() error {
-	cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "^(TestContextBudget|TestTasksSideBySide)$", "./host/mcpserver")
+func contextTables(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^(TestContextBudget|TestTasksSideBySide)$", "./host/mcpserver")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)

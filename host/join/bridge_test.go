@@ -48,7 +48,7 @@ func startBridge(t *testing.T, first Next, again func(ctx context.Context, last 
 		cancel()
 		_ = inW.Close()
 		go func() { _, _ = io.Copy(io.Discard, outR) }()
-		_ = <-a.done // whether it ends, not how
+		t.Logf("the bridge ended: %v", <-a.done)
 		_ = inR.Close()
 	})
 	return a

@@ -103,7 +103,8 @@ except BaseException as e:
 	}
 	for _, hit := range server.seen() {
 		var i int
-		if _, err := fmt.Sscanf(strings.TrimLeft(hit, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), " /%d", &i); err == nil && i < len(escapes) {
+		_, target, _ := strings.Cut(hit, " ")
+		if _, err := fmt.Sscanf(target, "/%d", &i); err == nil && i < len(escapes) {
 			t.Errorf("%s reached the server: %s", escapes[i].name, hit)
 		} else {
 			t.Errorf("the sandbox reached the server: %s", hit)

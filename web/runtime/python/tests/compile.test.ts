@@ -79,7 +79,7 @@ describe("values", () => {
     ["the previous value", "_ * 2", "42"],
   ];
   test.each(cases)("%s", async (_name, code, value, stdout = "") => {
-    const result = await sandbox.run(code, { previous: "21" });
+    const result = await sandbox.run(code, { previous: "21", seed: true });
     expect(result.error).toBeUndefined();
     expect(result.valueText).toBe(value);
     expect(result.stdout).toBe(stdout);

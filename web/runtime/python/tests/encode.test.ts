@@ -106,7 +106,7 @@ describe("carried", () => {
   });
 
   test("inputs and the previous value too", async () => {
-    const options = { inputs: '{"big":9007199254740993,"z":-0.0}', previous: "[1.0]" };
+    const options = { inputs: '{"big":9007199254740993,"z":-0.0}', previous: "[1.0]", seed: true };
     expect((await sandbox.run("[big, inputs['big'], z, _]", options)).valueText).toBe(
       "[9007199254740993,9007199254740993,-0.0,[1.0]]",
     );

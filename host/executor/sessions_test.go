@@ -349,10 +349,10 @@ func TestSessionHammer(t *testing.T) {
 		wg.Go(func() {
 			for n := range 25 {
 				scope := string(rune('a' + (i+n)%3))
-				switch {
-				case n%10 == 9:
+				switch n % 10 {
+				case 9:
 					e.DropScope(scope)
-				case n%10 == 4:
+				case 4:
 					if _, err := e.ResetSession(t.Context(), scope, ""); err != nil {
 						t.Error(err)
 					}

@@ -200,7 +200,7 @@ export class Pool {
   }
 
   #failed(mode: Mode, trace: string): void {
-    const [message] = trace.split("\n", 1) as [string];
+    const message = gist(trace);
     this.#failures++;
     if (mode === "plain") this.#detail = `loading Python failed: ${message}`;
     else if (mode === this.#mode && (mode === "make" || this.#failures >= MAX_FAILURES)) {
@@ -228,4 +228,11 @@ export class Pool {
     this.#reported = key;
     this.#onStatus(status);
   }
+}
+
+/** What happened, in one line: of a Python error that's the line below its traceback. */
+function gist(trace: string): string {
+  const [first = "", ...rest] = trace.split("\n");
+  if (!first.endsWith("(most recent call last):")) return first;
+  return rest.find((line) => /^\S/.test(line)) ?? first;
 }

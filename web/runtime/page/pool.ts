@@ -230,9 +230,9 @@ export class Pool {
   }
 }
 
-/** What a JavaScript stack says in one line. A Python error carries its whole traceback, which ends with what went wrong. */
+/** What happened, in one line: of a Python error that's the line below its traceback. */
 export function gist(trace: string): string {
-  const lines = trace.split("\n").filter((line) => line.trim() !== "" && !/^\s+at |@\S+:\d+:\d+$/.test(line));
-  const [first = trace] = lines;
-  return /Traceback \(most recent call last\)/.test(first) ? `${lines.at(-1)}` : first;
+  const [first = "", ...rest] = trace.split("\n");
+  if (!first.endsWith("(most recent call last):")) return first;
+  return rest.find((line) => /^\S/.test(line)) ?? first;
 }

@@ -32,7 +32,7 @@ var rows = []row{
 	{"fresh run of `return 1` from an idle pool", "bare WebSocket echo in the same page", "./host/executor", "BenchmarkBrowser/fresh_run", "BenchmarkBrowser/echo"},
 }
 
-const rounds = 5
+const rounds = 3
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
